@@ -1,79 +1,219 @@
-# trshim - build, tests, installation. `make help` lists the targets.
+# trshim - build, tests, installation. `make help` lists the targets, `make help-knobs` what can be set.
 
-# ---- Knobs: make V=1 (show commands)  DEBUG=1  SAN=address,undefined|thread  O=build  PREFIX=/usr/local
-O       ?= build
-PREFIX  ?= /usr/local
-CC      ?= gcc
-PYTHON  ?= /usr/bin/python3
-V       ?= 0
-DEBUG   ?= 0
-SAN     ?=
+# ---- Knobs ------------------------------------------------------------------------------------------------------
+#: V=1                    show the commands
+#: DEBUG=1                no optimisation
+#: SAN=address,undefined  or SAN=thread: build with sanitizers, into a folder of its own
+#: COVERAGE=1             count executed lines (gcov)
+#: O=DIR                  where everything is built
+#: PREFIX=DIR DESTDIR=DIR where `make install` puts it
+#: CC= CPPFLAGS= CFLAGS= LDFLAGS=  as usual, added to our own
+#: PYTHON=PATH            the Python that has torch, for the demo and the tests
+#: DEPS=no                `make demo` and `make check` install no packages
+comma    := ,
+V        ?= 0
+DEBUG    ?= 0
+SAN      ?=
+COVERAGE ?= 0
+O        ?= build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+PYTHON   ?= /usr/bin/python3
+DEPS     ?= yes
 
-# ---- Flags
-OPT      := $(if $(filter 1,$(DEBUG)),-O0,-O2)
-WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter \
-            -Wno-missing-field-initializers
-CPPFLAGS += -I. -D_GNU_SOURCE
-CFLAGS   += -std=gnu11 -g $(OPT) $(WARN) -fvisibility=hidden -fno-strict-aliasing
-LDFLAGS  += -Wl,-z,now
-SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+# ---- Flags ------------------------------------------------------------------------------------------------------
+OPT  := $(if $(filter 1,$(DEBUG)),-O0,-O2)
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter \
+        -Wno-missing-field-initializers
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(if $(filter 1,$(COVERAGE)),--coverage)
 
-PKG      = $(shell pkg-config --$(1) $(2) 2>/dev/null)
-UST_LIBS = -llttng-ust
-CTL_LIBS = -llttng-ctl
-BT_LIBS  = -lbabeltrace2
-JSON_LIBS = -lyajl
+OUR_CPPFLAGS = -I. -D_GNU_SOURCE $(CPPFLAGS)
+OUR_CFLAGS   = -std=gnu11 -g $(OPT) $(WARN) -fvisibility=hidden -fno-strict-aliasing $(CFLAGS)
+OUR_LDFLAGS  = -Wl,-z,now -Wl,-z,noexecstack $(LDFLAGS)
+COMPILE      = $(CC) $(OUR_CPPFLAGS) $(OUR_CFLAGS) -MMD -MP
+LINK         = $(CC) $(OUR_CFLAGS) $(OUR_LDFLAGS)
 
-# ---- Sources by folder
-TRACES   := traces/schema.c $(wildcard traces/session*.c)
+UST_LIBS      := -llttng-ust -ldl
+ANALYSIS_LIBS := -llttng-ctl -lbabeltrace2 -lyajl -lz -lm -lpthread
+
+# ---- Sources by folder ------------------------------------------------------------------------------------------
+TRACES   := $(wildcard traces/schema*.c traces/session*.c)
 PROVIDER := traces/tp_trshim.c
-PRELOAD  := $(wildcard shim/preload/*.c) $(wildcard shim/preload/*.S)
+PRELOAD  := $(wildcard shim/preload/*.c shim/preload/*.S)
 CORE     := $(wildcard shim/core/*.c)
 ANALYSIS := $(filter-out analysis/main.c,$(wildcard analysis/*.c analysis/*/*.c))
 UNIT     := $(wildcard tests/unit/test_*.c)
+HELPERS  := $(wildcard tests/shim/*.c tests/reader/*.c tests/e2e/*.c tests/bench/*.c)
 
 obj = $(patsubst %,$(O)/obj/%.o,$(1))
-ALL_SRC := $(TRACES) $(PROVIDER) $(PRELOAD) $(CORE) $(ANALYSIS) analysis/main.c $(UNIT)
 
-Q := $(if $(filter 1,$(V)),,@)
-say = $(if $(filter 1,$(V)),@:,@printf '  %-6s %s\n' $(1) $(2))
+TRSHIM_OBJS  := $(call obj,analysis/main.c $(ANALYSIS) $(TRACES))
+PRELOAD_OBJS := $(call obj,$(PRELOAD))
+CORE_OBJS    := $(call obj,$(PROVIDER) $(CORE))
+PARTS        := $(O)/obj/parts.a
+UNIT_BINS    := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(UNIT))
+HELPER_BINS  := $(patsubst %.c,$(O)/%,$(HELPERS))
 
+# ---- What can be made -------------------------------------------------------------------------------------------
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help
-all: $(O)/trshim $(O)/libtrshim.so $(O)/libtrshim-core.so
+.SUFFIXES:
+.PHONY: all programs tests FORCE
 
-# ---- Rules
-$(O)/obj/shim/%.c.o: CFLAGS += -fPIC -ftls-model=initial-exec
-$(O)/obj/traces/%.c.o: CFLAGS += -fPIC
+all: programs $(O)/man/trshim.1 ## everything that is installed (default)
+programs: $(O)/trshim $(O)/libtrshim.so $(O)/libtrshim-core.so
+tests: programs $(UNIT_BINS) $(HELPER_BINS) ## the test programs, without running them
 
-$(O)/obj/%.c.o: %.c
+# ---- Rules ------------------------------------------------------------------------------------------------------
+Q   := $(if $(filter 1,$(V)),,@)
+say  = $(if $(filter 1,$(V)),@:,@printf '  %-6s %s\n' $(1) $(2))
+
+# Objects depend on their flags: a change of DEBUG, CC or CFLAGS rebuilds, anything else does not.
+FLAGS_NOW = $(COMPILE) $(SANFLAGS) $(OUR_LDFLAGS)
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || { \
+	    tools/deps.sh --check && printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' >$@; }
+
+# What a job loads: position independent, and thread-locals that need no call to reach.
+$(O)/obj/shim/% $(O)/obj/traces/%: PIC := -fPIC -ftls-model=initial-exec
+
+$(O)/obj/%.c.o: %.c $(O)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(COMPILE) $(PIC) $(SANFLAGS) -c $< -o $@
 
-$(O)/obj/%.S.o: %.S
+$(O)/obj/%.S.o: %.S $(O)/flags
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(COMPILE) -c $< -o $@
 
 # The preload names libdl.so.2 itself: before glibc 2.34 dlsym lives there, after it the file is a stub.
-$(O)/libtrshim.so: $(call obj,$(PRELOAD))
+$(O)/libtrshim.so: $(PRELOAD_OBJS)
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-soname,libtrshim.so -Wl,--no-undefined -o $@ $^ -Wl,--no-as-needed -l:libdl.so.2
+	$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-soname,$(@F) -Wl,--no-undefined -o $@ $^ -Wl,--no-as-needed -l:libdl.so.2
 
-$(O)/libtrshim-core.so: $(call obj,$(PROVIDER) $(CORE))
+$(O)/libtrshim-core.so: $(CORE_OBJS)
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-soname,libtrshim-core.so -o $@ $^ $(UST_LIBS) -ldl -lpthread
+	$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-soname,$(@F) -o $@ $^ $(UST_LIBS) -lpthread
 
-$(O)/trshim: $(call obj,analysis/main.c $(ANALYSIS) $(TRACES))
+$(O)/trshim: $(TRSHIM_OBJS)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(CTL_LIBS) $(BT_LIBS) $(JSON_LIBS) -lz -lm -lpthread
+	$(Q)$(LINK) $(SANFLAGS) -o $@ $^ $(ANALYSIS_LIBS)
 
-$(O)/tests/%: $(O)/obj/tests/unit/%.c.o $(call obj,$(ANALYSIS) $(TRACES))
+# A unit test takes from the parts what it names: nothing of the core unless it tests the core.
+$(PARTS): $(call obj,$(ANALYSIS) $(TRACES) $(CORE) $(PROVIDER))
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(O)/tests/unit/%: $(O)/obj/tests/unit/%.c.o $(PARTS)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(CTL_LIBS) $(BT_LIBS) $(JSON_LIBS) -lcmocka -lz -lm -lpthread
+	$(Q)$(LINK) $(SANFLAGS) -o $@ $< $(PARTS) -lcmocka $(ANALYSIS_LIBS) $(UST_LIBS)
 
--include $(patsubst %,$(O)/obj/%.d,$(basename $(ALL_SRC)))
--include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
+$(O)/tests/%: $(O)/obj/tests/%.c.o $(PARTS)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $(SANFLAGS) -o $@ $< $(PARTS) $(ANALYSIS_LIBS) $(UST_LIBS)
+
+$(O)/tools/%: $(O)/obj/tools/%.c.o $(call obj,$(TRACES))
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $(SANFLAGS) -o $@ $< $(call obj,traces/schema.c)
+
+$(O)/man/trshim.1: tools/man.sh traces/environment.def $(O)/trshim
+	$(call say,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)tools/man.sh $(O)/trshim >$@
+
+docs/EVENTS.md: $(O)/tools/events_md ## the reference of events, from traces/events.def
+	$(call say,DOC,$@)
+	$(Q)$< >$@
+
+-include $(shell find $(O)/obj -name '*.d' 2>/dev/null)
+
+# ---- Tests: each group runs alone, `check` runs them all in one go of prove -------------------------------------
+# What the tests are told: where the build is, which Python has torch, and that cmocka speaks TAP.
+PROVE = O=$(abspath $(O)) TR=$(abspath $(O))/trshim PYTHON=$(PYTHON) CMOCKA_MESSAGE_OUTPUT=tap prove --timer -e '' $(PROVEFLAGS)
+
+SUITE_build  := $(wildcard tests/check-*.t)
+SUITE_unit   := $(UNIT_BINS)
+SUITE_golden := $(wildcard tests/golden/*.t)
+SUITE_reader := $(wildcard tests/reader/*.t)
+SUITE_shim   := $(wildcard tests/shim/*.t)
+SUITE_e2e    := $(wildcard tests/e2e/*.t)
+SUITES       := build unit golden reader shim e2e
+
+.PHONY: deps check run-check check-san check-tsan check-valgrind $(SUITES:%=check-%)
+deps: ## install missing packages (Debian, Ubuntu); nothing to do: says nothing
+	@$(if $(filter no,$(DEPS)),:,PYTHON=$(PYTHON) tools/deps.sh)
+
+check: deps ## every test; the last line is the verdict
+	$(Q)+$(MAKE) --no-print-directory run-check
+run-check: all tests
+	$(Q)$(PROVE) $(foreach s,$(SUITES),$(SUITE_$(s)))
+
+# check-GROUP: ## one group: build unit golden reader shim e2e
+$(SUITES:%=check-%): check-%: all tests
+	$(Q)$(PROVE) $(SUITE_$*)
+
+# ---- The same tests under other eyes ----------------------------------------------------------------------------
+SAN_SUITES := unit golden reader
+check-san: ## unit, golden and reader tests under AddressSanitizer and UBSan
+	$(Q)+$(MAKE) --no-print-directory SAN=address,undefined DEPS=no O=$(O)/address-undefined run-san
+check-tsan: ## the same under ThreadSanitizer
+	$(Q)+$(MAKE) --no-print-directory SAN=thread DEPS=no O=$(O)/thread run-san
+run-san: $(O)/trshim $(UNIT_BINS) $(filter $(O)/tests/reader/%,$(HELPER_BINS))
+	$(Q)ASAN_OPTIONS=detect_leaks=1:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	    TSAN_OPTIONS=halt_on_error=1 $(PROVE) $(foreach s,$(SAN_SUITES),$(SUITE_$(s)))
+
+# ---- A first look, and measurements -----------------------------------------------------------------------------
+.PHONY: demo run-demo bench
+demo: deps ## record a real PyTorch job with a slow dataset and report on it
+	$(Q)+$(MAKE) --no-print-directory run-demo
+run-demo: all
+	$(Q)O=$(abspath $(O)) PYTHON=$(PYTHON) tools/demo.sh
+
+bench: all tests ## costs and speeds against named baselines; BENCH_RUNS=20 for the long run
+	$(Q)O=$(abspath $(O)) PYTHON=$(PYTHON) tests/bench/run.sh
+
+# ---- For those who change the code ------------------------------------------------------------------------------
+.PHONY: format format-check expand help help-knobs clean
+CLANG_FORMAT ?= $(shell command -v clang-format-14 || command -v clang-format)
+C_FILES = $(shell git ls-files '*.c' '*.h')
+
+format-check: ## does the C look as .clang-format says? (version 14; others differ in details)
+	@CLANG_FORMAT=$(CLANG_FORMAT) tools/format.sh --check $(C_FILES)
+format: ## make it so
+	@CLANG_FORMAT=$(CLANG_FORMAT) tools/format.sh $(C_FILES)
+
+expand: ## FILE=shim/x.c: the file after the preprocessor, formatted: macros stay debuggable
+	$(if $(FILE),,$(error say which: make expand FILE=shim/core/...c))
+	@$(CC) $(OUR_CPPFLAGS) -std=gnu11 -E -P $(FILE) | $(or $(CLANG_FORMAT),cat)
+
+help: ## this list
+	@awk -F':.*## ' '/^(# )?[a-zA-Z/.-]+:.*## / { sub(/^# /, ""); printf "  %-16s %s\n", $$1, $$2 }' Makefile
+help-knobs: ## what can be set on the command line
+	@sed -n 's/^#: /  /p' Makefile
+
+clean: ## remove what was built
+	$(Q)rm -rf $(O)
+
+# ---- Installation -----------------------------------------------------------------------------------------------
+# The two libraries must stay side by side; `trshim` looks for them beside itself and in ../lib/trshim.
+.PHONY: install uninstall
+D           = $(DESTDIR)$(PREFIX)
+INSTALLED   = $(D)/bin/trshim $(D)/lib/trshim/libtrshim.so $(D)/lib/trshim/libtrshim-core.so $(D)/include/trshim.h \
+              $(D)/share/man/man1/trshim.1 $(D)/share/bash-completion/completions/trshim
+
+install: all ## into PREFIX (default /usr/local), below DESTDIR if set
+	install -D -m 755 $(O)/trshim $(D)/bin/trshim
+	install -D -m 644 $(O)/libtrshim.so $(D)/lib/trshim/libtrshim.so
+	install -D -m 644 $(O)/libtrshim-core.so $(D)/lib/trshim/libtrshim-core.so
+	install -D -m 644 include/trshim.h $(D)/include/trshim.h
+	install -D -m 644 $(O)/man/trshim.1 $(D)/share/man/man1/trshim.1
+	install -D -m 644 tools/trshim.bash-completion $(D)/share/bash-completion/completions/trshim
+
+uninstall: ## what install put there
+	rm -f $(INSTALLED)
+	rmdir $(D)/lib/trshim 2>/dev/null || :
