@@ -1,8 +1,9 @@
 /* report.h - what the passes found: tables, findings, data quality. The one thing emitters read.
  *
- * Field names are those of `trshim report --json` (schema trshim-report/1). Times ns, sizes bytes, shares 0..1.
- * Unknown is TR_UNKNOWN (integers), NAN (doubles) or NULL (strings), and becomes null in JSON.
- * Strings are owned by the report: report_str() copies one into it. */
+ * Passes fill it through report_add_*() and finding.h, in any order; report_finish() then orders what must be ordered,
+ * and emitters only read. Field names are those of `trshim report --json` (schema trshim-report/1). Times ns, sizes
+ * bytes, shares 0..1. Unknown is TR_UNKNOWN (integers), NAN (doubles) or NULL (strings), and becomes null in JSON.
+ * Strings handed in are borrowed for the call: the report keeps copies. One thread. Never prints. */
 #ifndef TRSHIM_ANALYSIS_REPORT_H
 #define TRSHIM_ANALYSIS_REPORT_H
 
@@ -10,7 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/report/lang.h"
+
 #define TR_UNKNOWN INT64_MIN
+#define REPORT_SCHEMA "trshim-report/1"
+
+/* Steady steps below which a share says little: the report and its findings then say so. */
+#define REPORT_SHORT_RUN_STEPS 10
 
 /* The classes a step window is split into; they add up to the window exactly.
  * CLASS(name, text heading) in the order of precedence and of the columns. */
@@ -28,16 +35,26 @@ enum breakdown_class {
 #define CLASS(name, heading) BC_##name,
     BREAKDOWN_CLASSES(CLASS)
 #undef CLASS
-    BC_MAX
+        BC_MAX
+};
+
+struct report_input {
+    const char *path, *kind;
+    uint64_t events, lost;
+    const char *problem; /* what could not be read and why, one line; NULL if all was */
+};
+
+struct report_version {
+    const char *key, *value; /* python, torch, glibc, kernel, ... */
 };
 
 struct report_rank {
-    int rank;               /* global rank; -1 unknown */
+    int rank; /* global rank; -1 unknown */
     int attempt;
     uint32_t host, pid;
     const char *host_name;
     const char *rank_source; /* "env", "order", "single": how the rank is known */
-    struct { const char *key, *value; } *versions; /* python, torch, glibc, kernel, ... */
+    struct report_version *versions;
     size_t nr_versions;
 };
 
@@ -45,23 +62,43 @@ struct report_step {
     uint32_t step;
     int rank;
     bool warmup, incomplete;
-    uint64_t start_ns, end_ns;             /* CLOCK_MONOTONIC of the rank's host */
-    int64_t class_ns[BC_MAX];              /* sums to end_ns - start_ns */
+    uint64_t start_ns, end_ns;                                                /* CLOCK_MONOTONIC of the rank's host */
+    int64_t class_ns[BC_MAX];                                                 /* sums to end_ns - start_ns */
     int64_t comm_wait_ns, comm_transfer_ns, pp_bubble_ns, comm_overlapped_ns; /* TR_UNKNOWN without arrival data */
-    int64_t dataloader_host_wait_ns;       /* the training thread's wait, hidden or not */
+    int64_t dataloader_host_wait_ns; /* the training thread's wait, hidden or not */
+};
+
+/* How the run was cut into steps. Filled by the pass in place (report->steps); counts and times are kept by
+ * report_add_step(). */
+struct report_steps {
+    const char *method; /* "mark", "nvtx", "optimizer", "dataloader", "collective", "kernel"; "run" for one window */
+    double confidence;  /* 0..1; below 0.6 the run is one window */
+    uint64_t count;     /* distinct step numbers */
+    uint64_t warmup;    /* of those, flagged as warm-up on some rank */
+};
+
+/* Sums over the windows of one rank that count: complete and not warm-up, or, when there are none, all. */
+struct report_breakdown {
+    int rank;         /* INT_MIN in the mean over ranks */
+    uint64_t steps;   /* windows summed */
+    bool all_windows; /* no steady window: warm-up and incomplete ones are summed */
+    uint64_t window_ns;
+    int64_t class_ns[BC_MAX];                                                 /* sums to window_ns */
+    int64_t comm_wait_ns, comm_transfer_ns, pp_bubble_ns, comm_overlapped_ns; /* TR_UNKNOWN if so in any window */
+    int64_t dataloader_host_wait_ns;
 };
 
 struct report_io {
-    const char *mount;      /* mount point, NULL for a peer */
+    const char *mount; /* mount point, NULL for a peer */
     const char *fstype, *source;
-    const char *group;      /* directory group, or NULL */
-    const char *peer;       /* host:port, or NULL */
+    const char *group; /* directory group, or NULL */
+    const char *peer;  /* host:port, or NULL */
     uint64_t opens, reads, writes, bytes_read, bytes_written, files_failed;
     uint64_t read_ns, write_ns, metadata_ns;
-    double mean_read;       /* bytes */
+    double mean_read; /* bytes */
     double p50_read_ns, p95_read_ns, p99_read_ns;
-    double metadata_share;  /* of the time spent in this group */
-    double cache_share;     /* of the bytes read, NAN unknown */
+    double metadata_share; /* of the time spent in this group */
+    double cache_share;    /* of the bytes read, NAN unknown */
     double sequential_share;
 };
 
@@ -74,42 +111,129 @@ struct report_worker {
 
 struct report_checkpoint {
     int rank;
-    const char *path;       /* final name */
+    const char *path; /* final name */
     uint64_t bytes, start_ns, duration_ns, stall_ns;
-    int64_t step;           /* TR_UNKNOWN before the first */
-    bool sync;              /* the training thread waited for it */
-    int safe;               /* 1 fsync and atomic rename, 0 not, -1 unknown */
-    bool survives;          /* not unlinked or replaced by the end of the trace */
+    int64_t step;  /* TR_UNKNOWN before the first */
+    bool sync;     /* the training thread waited for it */
+    int safe;      /* 1 fsync and atomic rename, 0 not, -1 unknown */
+    bool survives; /* not unlinked or replaced by the end of the trace */
 };
 
-enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH };
+enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH, SEVERITY_MAX };
 
-/* A finding: see findings.h for how passes raise one. Text is kept as message + parameters, and said by emitters in
- * the language asked for. */
+extern const char *const severity_names[SEVERITY_MAX]; /* "low", "medium", "high" */
+
+/* A finding as emitters see it; passes make one through finding.h, which also says how the sentences come about. */
 struct report_finding {
-    const char *id;         /* stable id, e.g. "dataloader-bound" */
+    const char *id; /* stable id, e.g. "dataloader-bound" */
     enum severity severity;
-    double confidence;      /* 0..1 */
-    int64_t lost_ns;        /* per culprit rank, whole run; TR_UNKNOWN if it has no such measure */
-    double lost_gpu_seconds;
-    int *ranks, *victims;
+    double confidence;       /* 0..1 */
+    int64_t lost_ns;         /* per culprit rank, whole run; TR_UNKNOWN if it has no such measure */
+    double lost_gpu_seconds; /* all ranks together (ranks' time on a job without GPUs); NAN unknown */
+    int *ranks, *victims;    /* ascending */
     size_t nr_ranks, nr_victims;
     const char **hosts;
     size_t nr_hosts;
-    const char *caused_by;  /* id of another finding, or NULL */
-    const char *what, *cause, *fix;      /* rendered sentences in report->lang */
-    const char **evidence;  /* each with its numbers */
+    const char *caused_by;          /* id of another finding, or NULL */
+    const char *what, *cause, *fix; /* sentences in report->lang */
+    const char *brief;              /* the decisive numbers on half a line */
+    const char **evidence;          /* each with its numbers */
     size_t nr_evidence;
-    const char **others;    /* what else it could be, and how to tell */
+    const char **others; /* what else it could be, and how to tell */
     size_t nr_others;
 };
 
 struct report_quality {
     uint64_t events, lost, unmatched, unknown, unresolved, gaps;
-    int64_t clock_error_ns;
+    int64_t clock_error_ns; /* TR_UNKNOWN; 0 on one host */
     uint64_t recorder_cpu_ns;
 };
 
-struct report;
+/* Something the reader of the report must know that is no finding, e.g. that there were no steps. */
+struct report_note {
+    const char *key, *text; /* text in report->lang */
+};
+
+/* Step time over the run for the sparkline: point i tells of `stride` steps from i*stride on, complete ones only. */
+#define REPORT_SERIES_MAX 256
+struct report_series {
+    uint64_t stride;
+    size_t nr;
+    struct {
+        uint64_t sum_ns, max_ns, count;
+    } points[REPORT_SERIES_MAX];
+};
+
+struct report {
+    enum lang lang;
+
+    struct report_input *inputs;
+    size_t nr_inputs;
+    struct report_rank *ranks;
+    size_t nr_ranks;
+    int world_size; /* -1 unknown */
+    size_t nr_hosts;
+    uint64_t first_ns, last_ns; /* of the events; 0, 0 without any. Set by the engine */
+
+    struct report_steps steps;
+    struct report_series series;
+    struct report_breakdown mean;      /* see report_breakdown() */
+    struct report_breakdown *per_rank; /* ascending by rank after report_finish() */
+    size_t nr_per_rank;
+
+    struct report_io *io;
+    size_t nr_io;
+    struct report_worker *workers;
+    size_t nr_workers;
+    struct report_checkpoint *checkpoints;
+    size_t nr_checkpoints;
+    struct report_finding *findings; /* by severity, lost time, id; from report_finish() on */
+    size_t nr_findings;
+    struct report_note *notes;
+    size_t nr_notes;
+    struct report_quality quality; /* filled in place */
+
+    struct report_private *priv; /* report.c's and finding.c's own */
+};
+
+int report_new(enum lang lang, struct report **ret);
+void report_free(struct report *report); /* accepts NULL */
+
+/* Copies a string into the report; NULL stays NULL, and is also what comes when memory ran out. */
+const char *report_str(struct report *report, const char *text);
+const char *report_strf(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Add a row; strings and arrays in it are copied. 0 or -ENOMEM. */
+int report_add_input(struct report *report, const struct report_input *row);
+int report_add_rank(struct report *report, const struct report_rank *row);
+int report_add_io(struct report *report, const struct report_io *row);
+int report_add_worker(struct report *report, const struct report_worker *row);
+int report_add_checkpoint(struct report *report, const struct report_checkpoint *row);
+
+/* Adds a step window and updates breakdowns, counts and series. Rows may come in any order; a rank's flags must be
+ * final. -EINVAL if its classes do not add up to the window. Many rows go to a temporary file: memory stays bounded. */
+int report_add_step(struct report *report, const struct report_step *row);
+
+/* Calls fn for each step row in the order they were added. Stops at non-zero and returns it; -EIO if rows are lost. */
+typedef int (*report_step_fn)(void *arg, const struct report_step *row);
+int report_each_step(struct report *report, report_step_fn fn, void *arg);
+
+/* What the windows added so far say. One rank's (NULL: none of it), or the mean over ranks (sums over all of them;
+ * steps 0 without any window). Valid until the next report_add_step(). */
+const struct report_breakdown *report_breakdown(const struct report *report, int rank);
+const struct report_breakdown *report_mean(const struct report *report);
+
+/* Share of a window sum, 0 for an empty one. */
+double report_share(const struct report_breakdown *breakdown, int64_t ns);
+
+/* Steady windows' length: mean, and percentile p in 0..1 (error below 4 %). NAN without windows. */
+double report_step_mean_ns(const struct report *report);
+double report_step_percentile_ns(const struct report *report, double p);
+
+/* Adds note `key` of the texts (text_en.def) with NULL-terminated pairs of parameter and value. Once per key. */
+int report_note(struct report *report, const char *key, ...) __attribute__((sentinel));
+
+/* Renders findings, sorts, sums up. After it nothing may be added. */
+int report_finish(struct report *report);
 
 #endif
