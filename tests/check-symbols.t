@@ -1,0 +1,50 @@
+#!/bin/sh
+# The two libraries may enter any process: what they need, export and map must stay what docs/ARCHITECTURE.md promises.
+. "${0%/*}/lib/tap.sh"
+preload=$O/libtrshim.so core=$O/libtrshim-core.so
+command -v readelf >/dev/null || skip_all "no readelf (package binutils)"
+[ -e "$preload" ] || skip_all "not built: $preload"
+
+needed() { readelf -dW "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort; }
+
+# Versions of glibc that a library asks for, newest last.
+versions() { readelf -VW "$1" | grep -o 'Name: GLIBC_[0-9.]*' | sed 's/.*GLIBC_//' | sort -Vu; }
+
+# Functions and objects that a library offers, without their version.
+exports() {
+    readelf --dyn-syms -W "$1" | awk '$7 ~ /^[0-9]+$|^ABS$/ && $5 != "LOCAL" { sub(/@.*/, "", $8); print $8 }' | sort -u
+}
+
+# What the preload is to offer: the rows of its two tables, the stubs in assembly, and the calls of trshim.h.
+expected() {
+    {
+        # A row's name is its third (HOOK) or second (HOOK_SPECIAL) argument; the macros let the compiler find it.
+        printf '%s\n' '#define HOOK(gate, ret, name, ...) ROW name END' '#define HOOK_SPECIAL(ret, name, ...) ROW name END' \
+            '#include "shim/hooks.def"' '#include "shim/hooks_special.def"' |
+            "${CC:-cc}" -E -P -I"$root" - | grep -o 'ROW [A-Za-z_0-9]* END' | cut -d ' ' -f 2
+        sed -n 's/^[[:space:]]*stub[[:space:]]*\([A-Za-z_0-9]*\),.*/\1/p' "$root"/shim/preload/*.S
+        grep -o 'trshim_[a-z_]*(' "$root/include/trshim.h" 2>/dev/null | tr -d '('
+    } | sort -u
+}
+
+newest=$(versions "$preload" | tail -n 1)
+is "preload: no symbol version above GLIBC_2.17" \
+    "$(printf '%s\n2.17\n' "$newest" | sort -V | tail -n 1)" 2.17
+is "preload: needs nothing but libc and libdl" \
+    "$(needed "$preload" | grep -v -x -e 'libc\.so\.6' -e 'libdl\.so\.2')" ""
+
+expected >"$scratch/expected"
+exports "$preload" >"$scratch/exports"
+ok "preload: exports exactly the names of its tables" diff -u "$scratch/expected" "$scratch/exports"
+
+ok "core: is linked to lttng-ust" sh -c "readelf -dW '$core' | grep -q 'NEEDED.*liblttng-ust\.so'"
+is "core: does not need libunwind, which would take over the job's exceptions" "$(needed "$core" | grep libunwind)" ""
+is "core: exports only its entry and LTTng's own names" \
+    "$(exports "$core" | grep -v -e '^shim_core_start$' -e '^lttng_ust_' -e '^__tracepoint' -e '^__lttng' \
+        -e '^__start_lttng' -e '^__stop_lttng' -e '^_*\(init\|fini\|edata\|end\|bss_start\)$')" ""
+
+for file in "$preload" "$core" "$O/trshim"; do
+    is "${file##*/}: stack is not executable" "$(readelf -lW "$file" | awk '$1 == "GNU_STACK" { print $7 }')" RW
+    is "${file##*/}: code needs no relocation (no TEXTREL)" "$(readelf -dW "$file" | grep -c TEXTREL)" 0
+done
+done_testing
