@@ -1,0 +1,81 @@
+/* hook.h - what every hook does around the real call.
+ *
+ * A hook is: gate closed? forward. Else hook_enter() (re-entry guard, thread known, clock), the real call,
+ * hook_leave() (clock, errno), one call into the core, hook_done(). While the gate is closed that is two loads and a
+ * branch. */
+#ifndef TRSHIM_PRELOAD_HOOK_H
+#define TRSHIM_PRELOAD_HOOK_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "shim/preload/real.h"
+#include "shim/shim.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+extern __thread struct shim_tls shim_tls;
+extern const struct shim_core *core;           /* NULL until the core is loaded */
+extern const int *volatile shim_gate[GATE_MAX];
+extern volatile char shim_attention;           /* a stub left a mark, or the constructor has not run */
+
+/* Does what shim_attention asks for. Returns nothing: gates may be open afterwards. */
+void shim_attend(void);
+
+/* True if the thread that asks is a vfork child on its parent's memory: then nothing may be touched. */
+bool shim_in_vfork_child(struct shim_tls *tls);
+
+static inline uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Whether a hook has anything to do beyond forwarding. */
+static inline bool gate_open(enum shim_gate gate)
+{
+    if (unlikely(shim_attention))
+        shim_attend();
+    return unlikely(*shim_gate[gate]);
+}
+
+/* Begins a recorded call. False: forward only. Pairs with hook_done(). */
+static inline bool hook_enter(struct shim_call *c)
+{
+    struct shim_tls *tls = &shim_tls;
+    void *frame = __builtin_frame_address(0);
+
+    /* Re-entered, from a signal handler or from below. A saved frame deeper than ours is no re-entry: it was left by
+     * longjmp or thread cancellation. */
+    if (unlikely(tls->frame) && (char *)tls->frame >= (char *)frame)
+        return false;
+    if (unlikely(tls->in_vfork) && shim_in_vfork_child(tls))
+        return false;
+    tls->frame = frame;
+    c->tls = tls;
+    c->saved_errno = errno;
+    if (unlikely(!core->enter(tls))) {
+        tls->frame = NULL;
+        return false;
+    }
+    errno = c->saved_errno;
+    c->start_ns = now_ns();
+    return true;
+}
+
+static inline void hook_leave(struct shim_call *c)
+{
+    c->end_ns = now_ns();
+    c->saved_errno = errno;
+}
+
+static inline void hook_done(struct shim_call *c)
+{
+    errno = c->saved_errno;
+    c->tls->frame = NULL;
+}
+
+#endif

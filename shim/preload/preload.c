@@ -1,0 +1,161 @@
+/* preload.c - the constructor of libtrshim.so: finds the real functions and decides whether this process is recorded.
+ *
+ * Children such as sh, gcc or ldconfig get the preload too. For them all this must cost next to nothing and can never
+ * fail: no threads, no allocation, no library beyond libc. */
+#include "shim/preload/hook.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "shim/preload/old_libc.h"
+#include "shim/preload/stubs.h"
+
+_Static_assert(offsetof(struct shim_tls, in_vfork) == SHIM_TLS_IN_VFORK, "stubs.S writes here");
+_Static_assert(offsetof(struct shim_tls, after_dlopen) == SHIM_TLS_AFTER_DLOPEN, "stubs.S writes here");
+
+static const int closed_gate;
+
+__thread struct shim_tls shim_tls __attribute__((tls_model("initial-exec")));
+const struct shim_core *core;
+const int *volatile shim_gate[GATE_MAX] = {[0 ... GATE_MAX - 1] = &closed_gate};
+volatile char shim_attention = 1; /* until the constructor has run */
+
+static char core_path[4096]; /* empty: never load it */
+static bool constructed;
+
+bool shim_in_vfork_child(struct shim_tls *tls)
+{
+    if (tls->tid && (uint32_t)syscall(SYS_gettid) != tls->tid)
+        return true;
+    tls->in_vfork = 0;
+    return false;
+}
+
+/* Loads the core, once. The path is absolute, so that the RUNPATH of our caller does not matter. */
+static void load_core(int late)
+{
+    static char tried;
+    if (!core_path[0] || __atomic_exchange_n(&tried, 1, __ATOMIC_ACQ_REL))
+        return;
+
+    int saved_errno = errno;
+    shim_tls.frame = __builtin_frame_address(0); /* what loading does is not the job's */
+    void *(*open_library)(const char *, int) = (void *(*)(const char *, int))real_dlopen;
+    void *lib = open_library(core_path, RTLD_NOW | RTLD_LOCAL);
+    shim_core_start_fn start = lib ? (shim_core_start_fn)dlsym(lib, "trshim_core_start") : NULL;
+    if (!start)
+        (void)dlerror();
+    const struct shim_core *loaded = start ? start(late) : NULL;
+    shim_tls.frame = NULL;
+    errno = saved_errno;
+
+    if (!loaded || loaded->version != SHIM_CORE_VERSION)
+        return;
+    __atomic_store_n(&core, loaded, __ATOMIC_RELEASE);
+    for (int i = 0; i < GATE_MAX; i++)
+        __atomic_store_n(&shim_gate[i], loaded->gate[i], __ATOMIC_RELEASE);
+}
+
+/* Libraries that make a process one of ours. */
+static int is_interesting(struct dl_phdr_info *info, size_t size, void *found)
+{
+    static const char *const prefixes[] = {"libpython3", "libtorch_cpu.so", "libcuda.so", "libcudart.so", "libnccl.so"};
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *base = slash ? slash + 1 : info->dlpi_name;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+        if (strncmp(base, prefixes[i], strlen(prefixes[i])) == 0)
+            *(bool *)found = true;
+    return *(bool *)found;
+}
+
+static bool maps_something_interesting(void)
+{
+    bool found = false;
+    dl_iterate_phdr(is_interesting, &found);
+    return found;
+}
+
+static bool is_python(void)
+{
+    char exe[4096];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+    if (n <= 0)
+        return false;
+    exe[n] = 0;
+    const char *slash = strrchr(exe, '/');
+    return strncmp(slash ? slash + 1 : exe, "python", 6) == 0;
+}
+
+static bool is_recorded_command(void)
+{
+    const char *root = getenv("TRSHIM_ROOT_PID");
+    unsigned long pid = 0;
+    for (; root && *root >= '0' && *root <= '9'; root++)
+        pid = pid * 10 + (unsigned long)(*root - '0');
+    return pid && pid == (unsigned long)getpid();
+}
+
+/* TRSHIM_CORE, else libtrshim-core.so beside ourselves. */
+static void find_core(void)
+{
+    static const char name[] = "libtrshim-core.so";
+    const char *told = getenv("TRSHIM_CORE");
+    if (told) {
+        if (strlen(told) < sizeof(core_path))
+            strcpy(core_path, told);
+        return;
+    }
+    Dl_info us;
+    if (!dladdr((void *)find_core, &us) || !us.dli_fname)
+        return;
+    const char *slash = strrchr(us.dli_fname, '/');
+    size_t dir = slash ? (size_t)(slash - us.dli_fname) + 1 : 0;
+    if (!dir || dir + sizeof(name) > sizeof(core_path))
+        return;
+    memcpy(core_path, us.dli_fname, dir);
+    memcpy(core_path + dir, name, sizeof(name));
+}
+
+static void construct(void)
+{
+    if (constructed)
+        return;
+    constructed = true;
+    real_resolve();
+    shim_attention = 0;
+    if (getauxval(AT_SECURE))
+        return; /* another user's rights: stay out */
+    find_core();
+    if (is_python() || is_recorded_command() || maps_something_interesting())
+        load_core(0);
+}
+
+__attribute__((constructor)) static void constructor(void)
+{
+    construct();
+}
+
+void shim_attend(void)
+{
+    if (!constructed) {
+        /* Another library's constructor came first: it needs the real functions, the rest can wait. */
+        real_resolve();
+        return;
+    }
+    shim_attention = 0;
+    if (shim_tls.in_vfork && shim_in_vfork_child(&shim_tls)) {
+        shim_attention = 1; /* the mark is our parent's to see */
+        return;
+    }
+    if (!core && shim_tls.after_dlopen) {
+        shim_tls.after_dlopen = 0;
+        if (maps_something_interesting())
+            load_core(1);
+    }
+    /* With a core, it looks at after_dlopen itself, at a moment when no dlopen can be under way. */
+}

@@ -1,0 +1,294 @@
+/* special.c - the hooks of hooks_special.def: calls that need more than one line. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "shim/preload/hook.h"
+
+#define SPECIAL(ret, name, params)                                                                                     \
+    PUBLIC ret hook_##name params __asm__(#name);                                                                      \
+    PUBLIC ret hook_##name params
+
+/* ---- closing: what is known of a descriptor is forgotten *before* it can be given out again. ---------------- */
+
+static void forget(int fd)
+{
+    if (core && !shim_tls.in_vfork)
+        core->fd_forget(fd);
+}
+
+SPECIAL(int, close, (int fd))
+{
+    struct shim_call c;
+    if (!gate_open(GATE_FILE) || !hook_enter(&c)) {
+        forget(fd);
+        return real.close(fd);
+    }
+    core->closing(&c, fd);
+    c.start_ns = now_ns();
+    int rc = real.close(fd);
+    hook_leave(&c);
+    core->closed(&c);
+    hook_done(&c);
+    return rc;
+}
+
+SPECIAL(int, fclose, (FILE * f))
+{
+    struct shim_call c;
+    int fd = fileno_unlocked(f);
+    if (!gate_open(GATE_FILE) || !hook_enter(&c)) {
+        forget(fd);
+        return real.fclose(f);
+    }
+    core->closing(&c, fd);
+    c.start_ns = now_ns();
+    int rc = real.fclose(f);
+    hook_leave(&c);
+    core->closed(&c);
+    hook_done(&c);
+    return rc;
+}
+
+/* Ranges can be huge (Python closes 3..max): beyond what anybody opens there is nothing to forget. */
+static void forget_range(unsigned first, unsigned last)
+{
+    for (unsigned fd = first; fd <= last && fd < 65536; fd++)
+        forget((int)fd);
+}
+
+SPECIAL(int, close_range, (unsigned first, unsigned last, int flags))
+{
+    (void)gate_open(GATE_FILE);
+    forget_range(first, last);
+    return real.close_range(first, last, flags);
+}
+
+SPECIAL(void, closefrom, (int first))
+{
+    (void)gate_open(GATE_FILE);
+    forget_range(first < 0 ? 0 : (unsigned)first, 65535);
+    real.closefrom(first);
+}
+
+SPECIAL(int, dup2, (int from, int to))
+{
+    (void)gate_open(GATE_FILE);
+    if (from != to)
+        forget(to);
+    return real.dup2(from, to);
+}
+
+SPECIAL(int, dup3, (int from, int to, int flags))
+{
+    (void)gate_open(GATE_FILE);
+    forget(to);
+    return real.dup3(from, to, flags);
+}
+
+SPECIAL(FILE *, freopen, (const char *path, const char *mode, FILE *f))
+{
+    (void)gate_open(GATE_FILE);
+    forget(fileno_unlocked(f));
+    return real.freopen(path, mode, f);
+}
+
+SPECIAL(FILE *, freopen64, (const char *path, const char *mode, FILE *f))
+{
+    (void)gate_open(GATE_FILE);
+    forget(fileno_unlocked(f));
+    return real.freopen64(path, mode, f);
+}
+
+/* ---- mappings of files: their reads are page faults, seen in the thread's counters. -------------------------- */
+
+static void mapped(struct shim_call *c, int fd, size_t len, void *rc)
+{
+    core->file(c, TR_file_act_mmap, fd, 0, NULL, 0, NULL, len, rc == MAP_FAILED);
+}
+
+SPECIAL(void *, mmap, (void *addr, size_t len, int prot, int flags, int fd, off_t off))
+{
+    struct shim_call c;
+    if (fd < 0 || (flags & MAP_ANONYMOUS) || !gate_open(GATE_FILE) || !hook_enter(&c)) {
+        if (unlikely(!real.mmap)) /* malloc needs it while the constructor looks for the real ones */
+            real_resolve();
+        return real.mmap(addr, len, prot, flags, fd, off);
+    }
+    void *rc = real.mmap(addr, len, prot, flags, fd, off);
+    hook_leave(&c);
+    mapped(&c, fd, len, rc);
+    hook_done(&c);
+    return rc;
+}
+
+SPECIAL(void *, mmap64, (void *addr, size_t len, int prot, int flags, int fd, off64_t off))
+{
+    struct shim_call c;
+    if (fd < 0 || (flags & MAP_ANONYMOUS) || !gate_open(GATE_FILE) || !hook_enter(&c)) {
+        if (unlikely(!real.mmap64))
+            real_resolve();
+        return real.mmap64(addr, len, prot, flags, fd, off);
+    }
+    void *rc = real.mmap64(addr, len, prot, flags, fd, off);
+    hook_leave(&c);
+    mapped(&c, fd, len, rc);
+    hook_done(&c);
+    return rc;
+}
+
+/* ---- waits ---------------------------------------------------------------------------------------------------- */
+
+/* Who wakes whom: remembered before the post, for the waiter may return before we do. No clock, no event. */
+SPECIAL(int, sem_post, (sem_t * s))
+{
+    if (gate_open(GATE_WAIT) && !shim_tls.frame && !shim_tls.in_vfork)
+        core->posted(&shim_tls, s);
+    return real.sem_post(s);
+}
+
+SPECIAL(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
+{
+    struct shim_call c;
+    if (!gate_open(GATE_WAIT) || !hook_enter(&c))
+        return real.connect(fd, addr, len);
+    core->fd_forget(fd); /* it has a peer from now on */
+    core->blocking(c.tls, TR_wait_kind_sock, (uint64_t)fd, c.start_ns);
+    int rc = real.connect(fd, addr, len);
+    hook_leave(&c);
+    core->wait_fd(&c, TR_wait_kind_sock, fd);
+    hook_done(&c);
+    return rc;
+}
+
+/* libaio (linux/aio_abi.h). A finished request names its descriptor through the iocb it came from. */
+struct aio_request {
+    uint64_t data;
+    uint32_t key, rw_flags;
+    uint16_t opcode;
+    int16_t priority;
+    uint32_t fd;
+    uint64_t buf, bytes;
+    int64_t offset;
+};
+
+struct aio_event {
+    uint64_t data;
+    struct aio_request *request;
+    int64_t result, result2;
+};
+
+enum { AIO_PREAD = 0, AIO_PWRITE = 1, AIO_PREADV = 7, AIO_PWRITEV = 8 };
+
+SPECIAL(int, io_getevents, (void *ctx, long min, long max, void *events, struct timespec *t))
+{
+    struct shim_call c;
+    if (!gate_open(GATE_IO) || !hook_enter(&c))
+        return real.io_getevents(ctx, min, max, events, t);
+    core->blocking(c.tls, TR_wait_kind_aio, 0, c.start_ns);
+    int rc = real.io_getevents(ctx, min, max, events, t);
+    hook_leave(&c);
+    core->wait(&c, TR_wait_kind_aio, (uintptr_t)ctx);
+    for (int i = 0; i < rc; i++) {
+        const struct aio_request *r = ((struct aio_event *)events)[i].request;
+        enum tr_io_op op = r->opcode == AIO_PREAD || r->opcode == AIO_PREADV ? TR_io_op_read : TR_io_op_write;
+        core->io(&c, op, (int)r->fd, (ssize_t)((struct aio_event *)events)[i].result, r->offset);
+    }
+    hook_done(&c);
+    return rc;
+}
+
+/* ---- life and death of processes ------------------------------------------------------------------------------ */
+
+SPECIAL(pid_t, fork, (void))
+{
+    struct shim_call c;
+    if (!gate_open(GATE_LIFE) || !hook_enter(&c))
+        return real.fork();
+    core->fork_prepare(&c);
+    pid_t pid = real.fork();
+    if (pid == 0) {
+        c.saved_errno = errno;
+        core->fork_child(&c);
+    } else {
+        hook_leave(&c);
+        core->fork_parent(&c, pid);
+    }
+    hook_done(&c);
+    return pid;
+}
+
+/* What is pending is written out before the process becomes another one; in a vfork child nothing is ours. */
+static void before_exec(const char *path)
+{
+    struct shim_call c;
+    if (gate_open(GATE_LIFE) && hook_enter(&c)) {
+        core->before_exec(&c, path);
+        hook_done(&c);
+    }
+}
+
+SPECIAL(int, execve, (const char *path, char *const argv[], char *const envp[]))
+{
+    before_exec(path);
+    return real.execve(path, argv, envp);
+}
+
+SPECIAL(int, execv, (const char *path, char *const argv[]))
+{
+    before_exec(path);
+    return real.execv(path, argv);
+}
+
+SPECIAL(int, execvp, (const char *path, char *const argv[]))
+{
+    before_exec(path);
+    return real.execvp(path, argv);
+}
+
+SPECIAL(int, execvpe, (const char *path, char *const argv[], char *const envp[]))
+{
+    before_exec(path);
+    return real.execvpe(path, argv, envp);
+}
+
+SPECIAL(int, fexecve, (int fd, char *const argv[], char *const envp[]))
+{
+    before_exec(NULL);
+    return real.fexecve(fd, argv, envp);
+}
+
+static void before_exit(int status)
+{
+    struct shim_call c;
+    if (gate_open(GATE_LIFE) && hook_enter(&c)) {
+        core->before_exit(&c, status);
+        hook_done(&c);
+    }
+}
+
+SPECIAL(void, _exit, (int status))
+{
+    before_exit(status);
+    real._exit(status);
+    __builtin_unreachable();
+}
+
+SPECIAL(void, _Exit, (int status))
+{
+    before_exit(status);
+    real._Exit(status);
+    __builtin_unreachable();
+}
+
+/* ---- marks of the job's own: include/trshim.h ----------------------------------------------------------------- */
+
+PUBLIC void trshim_step(uint64_t nr);
+PUBLIC void trshim_step(uint64_t nr)
+{
+    struct shim_call c;
+    if (!gate_open(GATE_LIFE) || !hook_enter(&c))
+        return;
+    hook_leave(&c);
+    core->step(&c, nr);
+    hook_done(&c);
+}

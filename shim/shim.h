@@ -1,0 +1,82 @@
+/* shim.h - what the two parts of the shim know of each other.
+ *
+ * libtrshim.so, the *preload*, is in every process of the job: it holds the hooks, forwards every call and needs
+ * nothing but libc. libtrshim-core.so, the *core*, is loaded by it only where events are wanted: it turns calls into
+ * events. The preload calls the core through `struct shim_core`; the core never calls the preload.
+ *
+ * Every function of the core may be called from any thread and from signal handlers, takes no lock that it could wait
+ * for, allocates nothing, and leaves errno alone (the preload saves it). */
+#ifndef TRSHIM_SHIM_H
+#define TRSHIM_SHIM_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "traces/events.h"
+
+#define SHIM_CORE_VERSION 1
+
+struct thread; /* the core's record of a thread */
+
+/* One per thread, in static TLS of the preload (initial-exec: a dynamic TLS access may allocate). */
+struct shim_tls {
+    struct thread *self;   /* NULL until the first recorded call; owned by the core */
+    void *frame;           /* stack frame of the hook we are in, NULL outside: guards re-entry */
+    uint8_t in_vfork;      /* set by the vfork stub: this may be a child that borrows our memory */
+    uint8_t after_dlopen;  /* set by the dlopen stub: something new may be mapped */
+    uint8_t dead;          /* the thread is past its destructors, or is one of ours: never record */
+    uint32_t tid;          /* to tell a vfork child from its parent */
+};
+
+/* One call through a hook; lives on the hook's stack. */
+struct shim_call {
+    struct shim_tls *tls;
+    uint64_t start_ns, end_ns;
+    int saved_errno;
+};
+
+/* Classes of hooks that are switched together: each has a gate, an int that is non-zero while somebody listens. */
+enum shim_gate { GATE_IO, GATE_META, GATE_FILE, GATE_WAIT, GATE_LIFE, GATE_MAX };
+
+struct shim_core {
+    uint32_t version;
+    const int *gate[GATE_MAX];
+
+    /* false: this call must not be recorded (our own thread, a dead one, a fork child that is not ready) */
+    bool (*enter)(struct shim_tls *tls);
+    /* The thread is about to make a call that may block: for the watchdog. */
+    void (*blocking)(struct shim_tls *tls, enum tr_wait_kind kind, uint64_t key, uint64_t start_ns);
+
+    /* File descriptors: what is behind fd is looked up once and kept until fd_forget(). */
+    void (*opened)(struct shim_call *call, int dirfd, const char *path, int flags, int fd);
+    void (*closing)(struct shim_call *call, int fd);
+    void (*closed)(struct shim_call *call);
+    void (*fd_forget)(int fd);
+
+    void (*io)(struct shim_call *call, enum tr_io_op op, int fd, ssize_t bytes, int64_t offset);
+    void (*meta)(struct shim_call *call, int dirfd, const char *path, bool failed);
+    void (*file)(struct shim_call *call, enum tr_file_act op, int fd, int dirfd, const char *path, int dirfd2,
+                 const char *path2, uint64_t size, bool failed);
+
+    void (*wait)(struct shim_call *call, enum tr_wait_kind kind, uint64_t obj);
+    void (*wait_fd)(struct shim_call *call, enum tr_wait_kind kind, int fd);
+    void (*posted)(struct shim_tls *tls, const void *sem);
+
+    void (*fork_prepare)(struct shim_call *call);
+    void (*fork_parent)(struct shim_call *call, pid_t child);
+    void (*fork_child)(struct shim_call *call);
+    void (*spawned)(struct shim_call *call, enum tr_spawn_how how, pid_t child);
+    void (*before_exec)(struct shim_call *call, const char *path);
+    void (*before_exit)(struct shim_call *call, int status);
+
+    void (*step)(struct shim_call *call, uint64_t nr);
+};
+
+/* Exported by the core: called once by the preload, from its constructor or at the first call after a dlopen.
+ * Returns NULL if this process is not to be recorded. */
+typedef const struct shim_core *(*shim_core_start_fn)(int late);
+
+#endif
