@@ -1,0 +1,197 @@
+/* stepper.c - see stepper.h. */
+#include "analysis/model/stepper.h"
+
+#include <string.h>
+
+#include "analysis/pass/thresholds.h"
+
+const char *const step_method_names[STEPS_MAX] = {
+#define METHOD(name) #name,
+    STEP_METHODS(METHOD)
+#undef METHOD
+};
+
+void stepper_init(struct stepper *stepper, enum step_method method, step_point_fn point, void *arg)
+{
+    *stepper = (struct stepper){.method = method, .per_step = 1, .point = point, .arg = arg};
+}
+
+static uint64_t gap_between(const struct step_anchor *a, const struct step_anchor *b)
+{
+    return b->start_ns > a->end_ns ? b->start_ns - a->end_ns : 0;
+}
+
+/* The usual time between two steps: median of the latest. 0 as long as there is none. */
+static uint64_t usual_gap(const struct stepper *s)
+{
+    uint64_t sorted[STEPPER_GAPS];
+    size_t nr = s->nr_gaps < STEPPER_GAPS ? s->nr_gaps : STEPPER_GAPS;
+    for (size_t i = 0; i < nr; i++) {
+        size_t at = i;
+        for (; at && sorted[at - 1] > s->gaps[i]; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = s->gaps[i];
+    }
+    return nr ? sorted[nr / 2] : 0;
+}
+
+static void remember_gap(struct stepper *s, uint64_t gap)
+{
+    s->gaps[s->nr_gaps++ % STEPPER_GAPS] = gap;
+}
+
+/* Too long for "back to back", whatever else is known. */
+static bool gap_is_long(const struct step_anchor *a, uint64_t gap)
+{
+    uint64_t half = (a->end_ns - a->start_ns) / 2;
+    uint64_t limit = half < TH_MERGE_MAX_NS ? half : TH_MERGE_MAX_NS;
+    return gap > (limit > TH_MERGE_MIN_NS ? limit : TH_MERGE_MIN_NS);
+}
+
+static bool one_step(const struct stepper *s, const struct step_anchor *a, const struct step_anchor *b)
+{
+    uint64_t gap = gap_between(a, b);
+    if (b->start_ns < a->end_ns)
+        return true; /* one inside the other: an engine's step calls its optimizer's */
+    return !b->data_before && !gap_is_long(a, gap) && gap * TH_MERGE_RATIO <= usual_gap(s);
+}
+
+static void optimizer_range(struct stepper *s, const struct step_anchor *anchor)
+{
+    if (!s->open) {
+        s->group = *anchor;
+        s->open = true;
+        return;
+    }
+    if (one_step(s, &s->group, anchor)) {
+        if (anchor->start_ns < s->group.start_ns)
+            s->group.start_ns = anchor->start_ns;
+        if (anchor->end_ns > s->group.end_ns)
+            s->group.end_ns = anchor->end_ns;
+        return;
+    }
+    remember_gap(s, gap_between(&s->group, anchor));
+    s->point(s->arg, s->group.end_ns);
+    s->group = *anchor;
+}
+
+/* The first anchors have no history: what is usual is taken from themselves. */
+static void settle(struct stepper *s)
+{
+    uint64_t longest = 0;
+    for (size_t i = 1; i < s->nr_early; i++) {
+        uint64_t gap = gap_between(&s->early[i - 1], &s->early[i]);
+        if (s->early[i].data_before || gap_is_long(&s->early[i - 1], gap))
+            remember_gap(s, gap);
+        if (gap > longest)
+            longest = gap;
+    }
+    if (!s->nr_gaps)
+        remember_gap(s, longest);
+    s->settled = true;
+    for (size_t i = 0; i < s->nr_early; i++)
+        optimizer_range(s, &s->early[i]);
+}
+
+/* A hand-off waits in the group for the next one: it may turn out to be the end of an epoch. */
+static void hand_off(struct stepper *s, const struct step_anchor *anchor)
+{
+    if (s->open) {
+        if (s->nr_anchors % s->per_step == s->phase)
+            s->point(s->arg, s->group.end_ns);
+        s->nr_anchors++;
+    }
+    s->group = *anchor;
+    s->open = true;
+}
+
+void stepper_anchor(struct stepper *s, uint64_t start_ns, uint64_t end_ns)
+{
+    struct step_anchor anchor = {start_ns, end_ns, s->data_since};
+    s->data_since = false;
+    switch (s->method) {
+    case STEPS_mark:
+    case STEPS_nvtx:
+        s->point(s->arg, start_ns);
+        break;
+    case STEPS_optimizer:
+        if (s->settled) {
+            optimizer_range(s, &anchor);
+        } else {
+            s->early[s->nr_early++] = anchor;
+            if (s->nr_early == STEPPER_EARLY)
+                settle(s);
+        }
+        break;
+    case STEPS_dataloader:
+        hand_off(s, &anchor);
+        break;
+    default:
+        break;
+    }
+}
+
+void stepper_data(struct stepper *s)
+{
+    s->data_since = true;
+}
+
+void stepper_epoch(struct stepper *s)
+{
+    if (s->method == STEPS_dataloader)
+        s->open = false;
+}
+
+void stepper_finish(struct stepper *s)
+{
+    if (s->method == STEPS_optimizer && !s->settled)
+        settle(s);
+    if (s->open && (s->method == STEPS_optimizer || s->nr_anchors % s->per_step == s->phase))
+        s->point(s->arg, s->group.end_ns);
+    s->open = false;
+}
+
+void step_stats_point(void *arg, uint64_t point_ns)
+{
+    struct step_stats *stats = arg;
+    if (stats->nr_points) {
+        uint64_t length = point_ns > stats->last_ns ? point_ns - stats->last_ns : 0;
+        if (stats->nr_points <= STEP_FIRST_MAX)
+            stats->first[stats->nr_points - 1] = length;
+        histogram_add(&stats->lengths, length, 1);
+    } else {
+        stats->first_ns = point_ns;
+    }
+    stats->last_ns = point_ns;
+    stats->nr_points++;
+}
+
+/* The run settles at the first window from which on the windows are no longer mostly far above the median: a single
+ * long window later (an evaluation, a checkpoint) is no warm-up, nor is a single short one in between the end of it. */
+uint32_t step_stats_warmup(const struct step_stats *stats)
+{
+    double median = histogram_percentile(&stats->lengths, 0.5);
+    uint64_t windows = stats->nr_points ? stats->nr_points - 1 : 0;
+    uint64_t limit = windows / TH_WARMUP_PART < STEP_FIRST_MAX - 2 ? windows / TH_WARMUP_PART : STEP_FIRST_MAX - 2;
+    uint32_t warmup = 0;
+    while (warmup < limit && ((double)stats->first[warmup] > TH_WARMUP_RATIO * median ||
+                              (warmup && (double)stats->first[warmup + 1] > TH_WARMUP_RATIO * median)))
+        warmup++;
+    return warmup;
+}
+
+double step_stats_confidence(const struct step_stats *stats, enum step_method method)
+{
+    static const double worth[STEPS_MAX] = {
+        [STEPS_mark] = 1, [STEPS_nvtx] = 0.97, [STEPS_optimizer] = 0.98, [STEPS_dataloader] = 0.85};
+    double confidence = worth[method];
+    if (!stats->nr_points)
+        return 0;
+    if (stats->nr_points < 4)
+        confidence *= 0.85;
+    /* Hand-offs are an inference: when their distances say nothing in common, they are hardly steps. */
+    double p25 = histogram_percentile(&stats->lengths, 0.25), p75 = histogram_percentile(&stats->lengths, 0.75);
+    if (method == STEPS_dataloader && stats->nr_points >= 4 && p75 > TH_IRREGULAR_RATIO * (p25 + 1))
+        confidence *= 0.65;
+    return confidence;
+}
