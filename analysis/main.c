@@ -12,7 +12,6 @@
 #pragma weak cmd_stop
 #pragma weak cmd_level
 #pragma weak cmd_report
-#pragma weak cmd_events
 #pragma weak cmd_doctor
 
 static const struct command *const commands[] = {
@@ -91,7 +90,7 @@ int main(int argc, char **argv)
         return CMD_ERROR;
     }
     const char *name = argv[1];
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "-?") == 0 || strcmp(name, "help") == 0) {
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_help(stdout);
         return 0;
     }

@@ -17,18 +17,19 @@ struct trace;
 /* One input as the report lists it. Counters are those of the last full scan. */
 struct trace_input {
     const char *path;
-    const char *kind;      /* "lttng", "events", ... */
-    uint64_t events;       /* events delivered */
-    uint64_t lost;         /* events the recorder dropped (discarded events and packets) */
-    uint64_t unknown;      /* events of kinds this program does not know */
+    const char *kind; /* "lttng", "events", ... */
+    uint64_t events;  /* events delivered */
+    uint64_t lost;    /* events the recorder dropped (discarded events and packets) */
+    uint64_t unknown; /* events of kinds this program does not know */
     uint64_t first_ns, last_ns;
-    char *problem;         /* owned; NULL if all was readable, else what is missing and why, one line */
+    uint32_t host; /* the host all its events come from, or TRACE_NO_HOST */
+    char *problem; /* owned; NULL if all was readable, else what is missing and why, one line */
 };
 
 struct trace_host {
-    const char *name;      /* host name */
-    const char *boot;      /* boot id or "" */
-    int64_t epoch_ns;      /* add to CLOCK_MONOTONIC for ns since 1970; 0 unknown */
+    const char *name; /* host name */
+    const char *boot; /* boot id or "" */
+    int64_t epoch_ns; /* add to CLOCK_MONOTONIC for ns since 1970; 0 unknown */
 };
 
 /* Opens all paths. Returns 0, or -errno with *ret_error (owned by the caller) set to one line that says which path,
@@ -48,6 +49,7 @@ const struct trace_input *trace_input(const struct trace *trace, size_t i);
 size_t trace_nr_hosts(const struct trace *trace);
 const struct trace_host *trace_host(const struct trace *trace, size_t i);
 
+#define TRACE_NO_HOST UINT32_MAX
 #define TRACE_ALL_CHANNELS (1u << CH_STATE | 1u << CH_STEPS | 1u << CH_DATA)
 
 #endif

@@ -1,0 +1,133 @@
+/* trace.c - opens inputs of all kinds and streams them as one; see trace.h. */
+#include "analysis/input/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/input/hosts.h"
+#include "analysis/input/merge.h"
+#include "analysis/input/source.h"
+
+struct trace {
+    struct hosts hosts;
+    struct sources sources;
+};
+
+static int unreadable(const char *path, int rc, char **ret_error)
+{
+    (void)asprintf(ret_error, "Cannot read input: path=\"%s\", cause=\"%s\"", path, strerror(-rc));
+    return rc;
+}
+
+/* Recognises what is at `path` by looking at it and hands it to its source. */
+static int open_path(const char *path, struct trace *trace, char **ret_error)
+{
+    struct stat st;
+
+    if (strcmp(path, "-") == 0)
+        path = "/dev/stdin";
+    if (stat(path, &st) < 0)
+        return unreadable(path, -errno, ret_error);
+    if (S_ISDIR(st.st_mode))
+        return source_ctf_open(path, &trace->hosts, &trace->sources, ret_error);
+    return source_text_open(path, &trace->hosts, &trace->sources, ret_error);
+}
+
+int trace_open(char *const *paths, size_t nr_paths, struct trace **ret, char **ret_error)
+{
+    struct trace *trace = calloc(1, sizeof(*trace));
+    int rc = trace ? 0 : -ENOMEM;
+
+    *ret_error = NULL;
+    for (size_t i = 0; rc == 0 && i < nr_paths; i++)
+        rc = open_path(paths[i], trace, ret_error);
+    if (rc == 0) {
+        *ret = trace;
+        return 0;
+    }
+    trace_free(trace);
+    if (!*ret_error)
+        (void)asprintf(ret_error, "Cannot read input: cause=\"%s\"", strerror(-rc));
+    return rc;
+}
+
+void trace_free(struct trace *trace)
+{
+    if (!trace)
+        return;
+    sources_done(&trace->sources);
+    hosts_done(&trace->hosts);
+    free(trace);
+}
+
+static int start(struct trace *trace, unsigned channels, struct merge *merge)
+{
+    for (size_t i = 0; i < trace->sources.nr; i++) {
+        struct source *source = trace->sources.list[i];
+        struct trace_input *input = &source->input;
+
+        input->events = input->lost = input->unknown = input->first_ns = input->last_ns = 0;
+        free(input->problem);
+        input->problem = NULL;
+        int rc = source->ops->start(source, channels, merge);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int deliver(struct trace *trace, struct merge *merge, trace_event_fn fn, void *arg)
+{
+    const struct event *event;
+    int rc;
+
+    while ((rc = merge_next(merge, &event)) > 0) {
+        if (event->kind == EV_proc &&
+            (rc = hosts_rename(&trace->hosts, event->host, event->u.proc.host, event->u.proc.boot)) < 0)
+            return rc;
+        if ((rc = fn(arg, event)) != 0)
+            return rc;
+    }
+    return rc;
+}
+
+int trace_scan(struct trace *trace, unsigned channels, trace_event_fn fn, void *arg)
+{
+    struct merge *merge;
+    int rc = merge_new(&trace->hosts, &merge);
+
+    if (rc < 0)
+        return rc;
+    rc = start(trace, channels, merge);
+    if (rc == 0)
+        rc = deliver(trace, merge, fn, arg);
+    merge_free(merge);
+    for (size_t i = 0; i < trace->sources.nr; i++)
+        trace->sources.list[i]->ops->stop(trace->sources.list[i]);
+    return rc;
+}
+
+size_t trace_nr_inputs(const struct trace *trace)
+{
+    return trace->sources.nr;
+}
+
+const struct trace_input *trace_input(const struct trace *trace, size_t i)
+{
+    return &trace->sources.list[i]->input;
+}
+
+size_t trace_nr_hosts(const struct trace *trace)
+{
+    return trace->hosts.nr;
+}
+
+const struct trace_host *trace_host(const struct trace *trace, size_t i)
+{
+    return &trace->hosts.list[i].shown;
+}
