@@ -50,7 +50,7 @@ obj = $(patsubst %,$(O)/obj/%.o,$(1))
 TRSHIM_OBJS  := $(call obj,analysis/main.c $(ANALYSIS) $(TRACES))
 PRELOAD_OBJS := $(call obj,$(PRELOAD))
 CORE_OBJS    := $(call obj,$(PROVIDER) $(CORE))
-PARTS        := $(O)/obj/parts.a
+ARCHIVE      := $(O)/obj/parts.a
 UNIT_BINS    := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(UNIT))
 HELPER_BINS  := $(patsubst %.c,$(O)/%,$(HELPERS))
 
@@ -102,20 +102,20 @@ $(O)/trshim: $(TRSHIM_OBJS)
 	$(Q)$(LINK) $(SANFLAGS) -o $@ $^ $(ANALYSIS_LIBS)
 
 # A unit test takes from the parts what it names: nothing of the core unless it tests the core.
-$(PARTS): $(call obj,$(ANALYSIS) $(TRACES) $(CORE) $(PROVIDER))
+$(ARCHIVE): $(call obj,$(ANALYSIS) $(TRACES) $(CORE) $(PROVIDER))
 	$(call say,AR,$@)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(O)/tests/unit/%: $(O)/obj/tests/unit/%.c.o $(PARTS)
+$(O)/tests/unit/%: $(O)/obj/tests/unit/%.c.o $(ARCHIVE)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) $(SANFLAGS) -o $@ $< $(PARTS) -lcmocka $(ANALYSIS_LIBS) $(UST_LIBS)
+	$(Q)$(LINK) $(SANFLAGS) -o $@ $< $(ARCHIVE) -lcmocka $(ANALYSIS_LIBS) $(UST_LIBS)
 
-$(O)/tests/%: $(O)/obj/tests/%.c.o $(PARTS)
+$(O)/tests/%: $(O)/obj/tests/%.c.o $(ARCHIVE)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) $(SANFLAGS) -o $@ $< $(PARTS) $(ANALYSIS_LIBS) $(UST_LIBS)
+	$(Q)$(LINK) $(SANFLAGS) -o $@ $< $(ARCHIVE) $(ANALYSIS_LIBS) $(UST_LIBS)
 
 $(O)/tools/%: $(O)/obj/tools/%.c.o $(call obj,$(TRACES))
 	@mkdir -p $(@D)
@@ -174,8 +174,8 @@ demo: deps ## record a real PyTorch job with a slow dataset and report on it
 run-demo: all
 	$(Q)O=$(abspath $(O)) PYTHON=$(PYTHON) tools/demo.sh
 
-bench: all tests ## costs and speeds against named baselines; BENCH_RUNS=20 for the long run
-	$(Q)O=$(abspath $(O)) PYTHON=$(PYTHON) tests/bench/run.sh
+bench: all tests ## costs and speeds against named baselines; BENCH_RUNS=20, PARTS="hooks job"
+	$(Q)O=$(abspath $(O)) PYTHON=$(PYTHON) $(PYTHON) tests/bench/bench.py --json $(O)/bench.json $(PARTS)
 
 # ---- For those who change the code ------------------------------------------------------------------------------
 .PHONY: format format-check expand help help-knobs clean
