@@ -1,0 +1,186 @@
+/* session.c - see session.h. */
+#include "traces/session.h"
+
+#include <errno.h>
+#include <lttng/lttng.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "traces/schema.h"
+#include "traces/session_error.h"
+
+#define SESSION_NAME "trshim"
+#define PROVIDER "trshim:"
+
+/* A packet is written at the latest after this: what a killed daemon loses. */
+#define SWITCH_TIMER_US 200000
+/* With a read timer the job's threads never write to a pipe to wake the consumer. */
+#define READ_TIMER_US 100000
+/* UST's metadata lies in a ring buffer of its own. Unless a timer writes it out it stays there until the session ends,
+ * and a killed daemon leaves a trace that nobody can read. */
+#define METADATA_TIMER_US 100000
+
+struct session {
+    struct lttng_handle *handle;
+    bool enabled[EV_MAX];
+};
+
+static int fail(char **ret_error, int ctl_rc, const char *what)
+{
+    return session_fail(ret_error, -EIO, "LTTng cannot %s: %s; see: trshim doctor", what, lttng_strerror(ctl_rc));
+}
+
+static int enable_channel(struct session *s, const char *name, const struct lttng_channel_attr *like, char **ret_error)
+{
+    struct lttng_channel *channel = lttng_channel_create(&s->handle->domain);
+    if (!channel)
+        return -ENOMEM;
+    snprintf(channel->name, sizeof(channel->name), "%s", name);
+    channel->enabled = 1;
+    channel->attr.overwrite = 0;
+    channel->attr.output = LTTNG_EVENT_MMAP;
+    channel->attr.subbuf_size = like->subbuf_size;
+    channel->attr.num_subbuf = like->num_subbuf;
+    channel->attr.switch_timer_interval = like->switch_timer_interval;
+    channel->attr.read_timer_interval = like->read_timer_interval;
+    channel->attr.tracefile_size = like->tracefile_size;
+    channel->attr.tracefile_count = like->tracefile_count;
+    int rc = lttng_enable_channel(s->handle, channel);
+    lttng_channel_destroy(channel);
+    return rc < 0 ? fail(ret_error, rc, "make a channel") : 0;
+}
+
+static int enable_channels(struct session *s, const struct buffer_plan *buffers, char **ret_error)
+{
+    /* First, or the others fix its attributes. */
+    const struct lttng_channel_attr metadata = {
+        .subbuf_size = 4096, .num_subbuf = 2, .switch_timer_interval = METADATA_TIMER_US};
+    int rc = enable_channel(s, "metadata", &metadata, ret_error);
+
+    for (int c = 0; rc == 0 && c < CH_MAX; c++) {
+        const struct lttng_channel_attr attr = {
+            .subbuf_size = buffers->channel[c].subbuf_size,
+            .num_subbuf = buffers->channel[c].nr_subbuf,
+            .switch_timer_interval = SWITCH_TIMER_US,
+            .read_timer_interval = READ_TIMER_US,
+            .tracefile_size = c == CH_DATA ? buffers->tracefile_size : 0,
+            .tracefile_count = c == CH_DATA ? buffers->tracefile_count : 0,
+        };
+        rc = enable_channel(s, schema_channel_names[c], &attr, ret_error);
+    }
+    return rc;
+}
+
+static int switch_event(struct session *s, enum event_kind kind, bool on)
+{
+    if (s->enabled[kind] == on)
+        return 0;
+    const struct schema_event *row = schema_event(kind);
+    const char *channel = schema_channel_names[row->channel];
+    struct lttng_event *event = lttng_event_create();
+    if (!event)
+        return -LTTNG_ERR_NOMEM;
+    event->type = LTTNG_EVENT_TRACEPOINT;
+    event->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
+    event->loglevel = -1;
+    snprintf(event->name, sizeof(event->name), PROVIDER "%s", row->name);
+    int rc =
+        on ? lttng_enable_event(s->handle, event, channel) : lttng_disable_event_ext(s->handle, event, channel, NULL);
+    lttng_event_destroy(event);
+    if (rc < 0 && rc != -LTTNG_ERR_UST_EVENT_ENABLED)
+        return rc;
+    s->enabled[kind] = on;
+    return 0;
+}
+
+int session_set_level(struct session *s, enum tr_level level, char **ret_error)
+{
+    for (enum event_kind k = 0; k < EV_MAX; k++) {
+        int rc = switch_event(s, k, schema_event(k)->level <= level);
+        if (rc < 0)
+            return fail(ret_error, rc, "enable an event");
+    }
+    return 0;
+}
+
+int session_create(struct session **ret, const char *output, const struct buffer_plan *buffers, enum tr_level level,
+                   char **ret_error)
+{
+    struct lttng_domain domain = {.type = LTTNG_DOMAIN_UST, .buf_type = LTTNG_BUFFER_PER_UID};
+    struct lttng_session_descriptor *wanted = lttng_session_descriptor_local_create(SESSION_NAME, output);
+    struct session *s = calloc(1, sizeof(*s));
+    int rc = -ENOMEM;
+    if (!wanted || !s)
+        goto out;
+    int code = lttng_create_session_ext(wanted);
+    if (code != LTTNG_OK) {
+        rc = fail(ret_error, -code, "create a session");
+        goto out;
+    }
+    s->handle = lttng_create_handle(SESSION_NAME, &domain);
+    if (!s->handle)
+        goto out;
+    rc = enable_channels(s, buffers, ret_error);
+    if (rc == 0)
+        rc = session_set_level(s, level, ret_error);
+out:
+    lttng_session_descriptor_destroy(wanted);
+    if (rc < 0)
+        session_free(s);
+    else
+        *ret = s;
+    return rc;
+}
+
+void session_free(struct session *s)
+{
+    if (!s)
+        return;
+    lttng_destroy_handle(s->handle);
+    free(s);
+}
+
+int session_start(struct session *s, char **ret_error)
+{
+    int rc = lttng_start_tracing(SESSION_NAME);
+    return rc < 0 ? fail(ret_error, rc, "start recording") : 0;
+}
+
+static void read_lost(struct session *s, struct session_lost *ret)
+{
+    struct lttng_channel *channels = NULL;
+    int n = lttng_list_channels(s->handle, &channels);
+
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < CH_MAX; c++)
+            if (!strcmp(channels[i].name, schema_channel_names[c])) {
+                (void)lttng_channel_get_discarded_event_count(&channels[i], &ret->events[c]);
+                (void)lttng_channel_get_lost_packet_count(&channels[i], &ret->packets[c]);
+            }
+    free(channels);
+}
+
+int session_stop(struct session *s, unsigned timeout_ms, struct session_lost *ret_lost)
+{
+    int rc = lttng_stop_tracing_no_wait(SESSION_NAME);
+    if (rc < 0 && rc != -LTTNG_ERR_TRACE_ALREADY_STOPPED)
+        return -EIO;
+    int pending = 1;
+    for (unsigned waited_ms = 0; waited_ms <= timeout_ms; waited_ms += 2) {
+        pending = lttng_data_pending(SESSION_NAME);
+        if (pending <= 0)
+            break;
+        usleep(2000);
+    }
+    *ret_lost = (struct session_lost){0};
+    read_lost(s, ret_lost);
+    return pending == 0 ? 0 : pending > 0 ? -ETIMEDOUT : -EIO;
+}
+
+void session_destroy(struct session *s)
+{
+    (void)lttng_destroy_session_no_wait(SESSION_NAME);
+}
