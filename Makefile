@@ -62,7 +62,7 @@ HELPER_BINS  := $(patsubst %.c,$(O)/%,$(HELPERS))
 
 all: programs $(O)/man/trshim.1 ## everything that is installed (default)
 programs: $(O)/trshim $(O)/libtrshim.so $(O)/libtrshim-core.so
-tests: programs $(UNIT_BINS) $(HELPER_BINS) ## the test programs, without running them
+tests: programs $(UNIT_BINS) $(HELPER_BINS) $(O)/tools/events_md ## the test programs, without running them
 
 # ---- Rules ------------------------------------------------------------------------------------------------------
 Q   := $(if $(filter 1,$(V)),,@)
@@ -144,7 +144,7 @@ SUITE_shim   := $(wildcard tests/shim/*.t)
 SUITE_e2e    := $(wildcard tests/e2e/*.t)
 SUITES       := build unit golden reader shim e2e
 
-.PHONY: deps check run-check check-san check-tsan check-valgrind $(SUITES:%=check-%)
+.PHONY: deps check run-check check-san check-tsan $(SUITES:%=check-%)
 deps: ## install missing packages (Debian, Ubuntu); nothing to do: says nothing
 	@$(if $(filter no,$(DEPS)),:,PYTHON=$(PYTHON) tools/deps.sh)
 
@@ -159,6 +159,7 @@ $(SUITES:%=check-%): check-%: all tests
 
 # ---- The same tests under other eyes ----------------------------------------------------------------------------
 SAN_SUITES := unit golden reader
+.PHONY: run-san
 check-san: ## unit, golden and reader tests under AddressSanitizer and UBSan
 	$(Q)+$(MAKE) --no-print-directory SAN=address,undefined DEPS=no O=$(O)/address-undefined run-san
 check-tsan: ## the same under ThreadSanitizer
