@@ -11,7 +11,8 @@ static const char *const type_names[] = {
 
 static const char *const channel_docs[CH_MAX] = {
     [CH_STATE] = "What later events refer to. Sent again every 10 s and after fork; never dropped.",
-    [CH_STEPS] = "What tells steps apart, CPU time, the life of checkpoints. Little; kept when `--max-size` drops old data.",
+    [CH_STEPS] =
+        "What tells steps apart, CPU time, the life of checkpoints. Little; kept when `--max-size` drops old data.",
     [CH_DATA] = "Everything else. The oldest is dropped first.",
 };
 
@@ -51,14 +52,15 @@ static void print_channel(enum tr_channel channel)
 
 int main(void)
 {
-    printf("# Events\n\n"
-           "<!-- Made from traces/events.def by `make docs/EVENTS.md`. Do not edit. -->\n\n"
-           "Every event a trace can hold, schema %d. All are LTTng-UST events of the provider `trshim`: "
-           "`babeltrace2 DIR` shows them,\n`trshim events DIR` prints them one a line.\n\n"
-           "Times are CLOCK_MONOTONIC ns of the host. An interval is one event, emitted at its end, with `start_ns` and "
-           "`dur_ns`.\n`pid` and `tid` are those of the thread the event is about. `name` fields are ids of "
-           "[`name`](#name) events of the same pid;\n0 is unknown.\n",
-           TR_SCHEMA);
+    printf(
+        "# Events\n\n"
+        "<!-- Made from traces/events.def by `make docs/EVENTS.md`. Do not edit. -->\n\n"
+        "Every event a trace can hold, schema %d. All are LTTng-UST events of the provider `trshim`: "
+        "`babeltrace2 DIR` shows them,\n`trshim events DIR` prints them one a line.\n\n"
+        "Times are CLOCK_MONOTONIC ns of the host. An interval is one event, emitted at its end, with `start_ns` and "
+        "`dur_ns`.\n`pid` and `tid` are those of the thread the event is about. `name` fields are ids of "
+        "[`name`](#name) events of the same pid;\n0 is unknown.\n",
+        TR_SCHEMA);
     for (enum tr_channel channel = 0; channel < CH_MAX; channel++)
         print_channel(channel);
     return 0;

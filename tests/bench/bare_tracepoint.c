@@ -2,7 +2,8 @@
  *
  * Linked to the provider, so that it must run without the core (TRSHIM_CORE set to nothing), in a session that has
  * the event enabled. Emits COUNT events of KIND in ROUNDS rounds and prints the best ns per event; the size of the
- * trace tells bench/size.py the bytes. The baseline that design targets name: hook <= this + two clock reads + 30 ns. */
+ * trace tells bench/size.py the bytes. The baseline that design targets name: hook <= this + two clock reads + 30 ns.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

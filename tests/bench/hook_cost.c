@@ -120,12 +120,9 @@ static const struct {
     unsigned count, hooks; /* hooks: observed calls in one iteration */
     void (*once)(void);
 } cases[] = {
-    {"clock_gettime", 200000, 1, case_clock},
-    {"sem_post+sem_wait", 200000, 2, case_sem},
-    {"fread_unlocked", 200000, 1, case_fread},
-    {"read", 50000, 1, case_read},
-    {"pread, one file", 50000, 1, case_pread_burst},
-    {"pread, files in turn", 20000, 1, case_pread_alternating},
+    {"clock_gettime", 200000, 1, case_clock},        {"sem_post+sem_wait", 200000, 2, case_sem},
+    {"fread_unlocked", 200000, 1, case_fread},       {"read", 50000, 1, case_read},
+    {"pread, one file", 50000, 1, case_pread_burst}, {"pread, files in turn", 20000, 1, case_pread_alternating},
     {"open+close", 10000, 2, case_open_close},
 };
 
