@@ -1,0 +1,150 @@
+/* columns.c - see columns.h. The order of rows is the order of columns, and of keys in JSON. */
+#include "analysis/emit/columns.h"
+
+#include <math.h>
+
+#include "analysis/report/report.h"
+
+/* clang-format off */
+#define TYPE_OF(row, field)                                                                                            \
+    _Generic(((row *)0)->field, uint32_t: COL_U32, uint64_t: COL_U64, int: COL_INT, int64_t: COL_I64,                  \
+             double: COL_DOUBLE, const char *: COL_STR, bool: COL_BOOL)
+
+/* JSON and text; JSON only; a key that is always null until a later source fills it. */
+#define TEXT(row, field, unit, word, drop) {#field, TYPE_OF(row, field), offsetof(row, field), UNIT_##unit, W_##word, drop},
+#define JSON(row, field) {#field, TYPE_OF(row, field), offsetof(row, field), UNIT_NONE, W_none, 0},
+#define ABSENT(key) {key, COL_NULL, 0, UNIT_NONE, W_none, 0},
+
+#define COLUMNS(name) const struct columns columns_##name = {name, sizeof name / sizeof *name}
+
+static const struct column inputs[] = {
+#define R struct report_input
+    JSON(R, path) JSON(R, kind) JSON(R, events) JSON(R, lost) JSON(R, problem)
+#undef R
+};
+COLUMNS(inputs);
+
+static const struct column ranks[] = {
+#define R struct report_rank
+    JSON(R, rank) JSON(R, attempt)
+    {"host", COL_STR, offsetof(R, host_name), UNIT_NONE, W_none, 0},
+    JSON(R, pid) ABSENT("device") ABSENT("gpu_name") JSON(R, rank_source)
+#undef R
+};
+COLUMNS(ranks);
+
+static const struct column steps[] = {
+#define R struct report_step
+#define CLASS_NS(name) {#name "_ns", COL_I64, offsetof(R, class_ns) + BC_##name * sizeof(int64_t), UNIT_TIME, W_none, 0},
+    JSON(R, step) JSON(R, rank) JSON(R, warmup) JSON(R, incomplete) JSON(R, start_ns) JSON(R, end_ns)
+    CLASS_NS(compute) CLASS_NS(comm_exposed)
+    JSON(R, comm_wait_ns) JSON(R, comm_transfer_ns) JSON(R, pp_bubble_ns) JSON(R, comm_overlapped_ns)
+    CLASS_NS(copy_exposed) CLASS_NS(dataloader) CLASS_NS(checkpoint) CLASS_NS(sync) CLASS_NS(host) CLASS_NS(other)
+    JSON(R, dataloader_host_wait_ns) ABSENT("flop")
+#undef CLASS_NS
+#undef R
+};
+COLUMNS(steps);
+
+static const struct column breakdown[] = {
+#define R struct report_breakdown
+#define CLASS_SHARE(name, drop) \
+    {#name, COL_SHARE, offsetof(R, class_ns) + BC_##name * sizeof(int64_t), UNIT_SHARE, W_##name, drop},
+#define PART(name, word, drop) {#name, COL_SHARE, offsetof(R, name##_ns), UNIT_SHARE, W_##word, drop},
+    CLASS_SHARE(compute, 0) CLASS_SHARE(comm_exposed, 1)
+    PART(comm_wait, comm_wait, 0) PART(comm_transfer, comm_transfer, 0) PART(pp_bubble, none, 0) PART(comm_overlapped, none, 0)
+    CLASS_SHARE(copy_exposed, 4) CLASS_SHARE(dataloader, 0) CLASS_SHARE(checkpoint, 1) CLASS_SHARE(sync, 3)
+    CLASS_SHARE(host, 2) CLASS_SHARE(other, 1)
+    PART(dataloader_host_wait, none, 0)
+    JSON(R, steps) JSON(R, window_ns)
+#undef PART
+#undef CLASS_SHARE
+#undef R
+};
+COLUMNS(breakdown);
+
+static const struct column io[] = {
+#define R struct report_io
+    JSON(R, mount) TEXT(R, fstype, NONE, fstype, 5) JSON(R, source) JSON(R, group) JSON(R, peer)
+    TEXT(R, opens, COUNT, opens, 4) TEXT(R, reads, COUNT, reads, 2) JSON(R, writes)
+    TEXT(R, bytes_read, BYTES, bytes_read, 0) TEXT(R, bytes_written, BYTES, bytes_written, 1)
+    TEXT(R, mean_read, BYTES, mean_read, 3) JSON(R, p50_read_ns) TEXT(R, p95_read_ns, TIME, p95_read, 0) JSON(R, p99_read_ns)
+    TEXT(R, metadata_share, SHARE, metadata, 2) TEXT(R, cache_share, SHARE, cached, 2) JSON(R, sequential_share)
+    JSON(R, read_ns) JSON(R, write_ns) JSON(R, metadata_ns) JSON(R, files_failed)
+#undef R
+};
+COLUMNS(io);
+
+static const struct column workers[] = {
+#define R struct report_worker
+    TEXT(R, rank, NONE, rank, 0) TEXT(R, pid, NONE, pid, 0)
+    TEXT(R, reading_ns, TIME, reading, 0) TEXT(R, cpu_ns, TIME, on_cpu, 0) TEXT(R, runnable_ns, TIME, ready, 0)
+    TEXT(R, blocked_ns, TIME, blocked, 0) TEXT(R, batches, COUNT, batches, 2) TEXT(R, bytes_read, BYTES, bytes_read, 1)
+#undef R
+};
+COLUMNS(workers);
+
+static const struct column checkpoints[] = {
+#define R struct report_checkpoint
+    TEXT(R, rank, NONE, rank, 2) JSON(R, path) TEXT(R, bytes, BYTES, size, 0) JSON(R, start_ns)
+    TEXT(R, duration_ns, TIME, duration, 1) TEXT(R, stall_ns, TIME, stall, 0) JSON(R, step) JSON(R, sync)
+    {"safe", COL_TRUTH, offsetof(R, safe), UNIT_NONE, W_safe, 3}, JSON(R, survives)
+#undef R
+};
+COLUMNS(checkpoints);
+
+static const struct column quality[] = {
+#define R struct report_quality
+    TEXT(R, events, COUNT, q_events, 0) TEXT(R, lost, COUNT, q_lost, 0) TEXT(R, unmatched, COUNT, q_unmatched, 0)
+    TEXT(R, unknown, COUNT, q_unknown, 0) TEXT(R, unresolved, COUNT, q_unresolved, 0)
+    JSON(R, clock_error_ns)
+    TEXT(R, gaps, COUNT, q_gaps, 0) TEXT(R, recorder_cpu_ns, TIME, q_recorder, 0)
+#undef R
+};
+COLUMNS(quality);
+/* clang-format on */
+
+static struct cell integer(int64_t value)
+{
+    return (struct cell){.kind = CELL_INT, .i = value};
+}
+
+static struct cell real(double value)
+{
+    return isfinite(value) ? (struct cell){.kind = CELL_REAL, .d = value} : (struct cell){.kind = CELL_UNKNOWN};
+}
+
+struct cell cell_value(const struct column *column, const void *row)
+{
+    const void *field = (const char *)row + column->offset;
+    const struct cell unknown = {.kind = CELL_UNKNOWN};
+
+    switch (column->type) {
+    case COL_U32:
+        return (struct cell){.kind = CELL_UINT, .u = *(const uint32_t *)field};
+    case COL_U64:
+        return (struct cell){.kind = CELL_UINT, .u = *(const uint64_t *)field};
+    case COL_INT: /* ranks and the like: negative is unknown */
+        return *(const int *)field < 0 ? unknown : integer(*(const int *)field);
+    case COL_I64:
+        return *(const int64_t *)field == TR_UNKNOWN ? unknown : integer(*(const int64_t *)field);
+    case COL_DOUBLE:
+        return real(*(const double *)field);
+    case COL_STR: {
+        const char *text = *(const char *const *)field;
+        return text ? (struct cell){.kind = CELL_TEXT, .s = text} : unknown;
+    }
+    case COL_BOOL:
+        return (struct cell){.kind = CELL_TRUTH, .b = *(const bool *)field};
+    case COL_TRUTH:
+        return *(const int *)field < 0 ? unknown : (struct cell){.kind = CELL_TRUTH, .b = *(const int *)field != 0};
+    case COL_SHARE: {
+        const struct report_breakdown *sums = row;
+        int64_t ns = *(const int64_t *)field;
+        return ns == TR_UNKNOWN || !sums->window_ns ? unknown : real((double)ns / (double)sums->window_ns);
+    }
+    case COL_NULL:
+        break;
+    }
+    return unknown;
+}

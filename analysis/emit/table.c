@@ -1,0 +1,234 @@
+/* table.c - see table.h. */
+#include "analysis/emit/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/emit/width.h"
+
+#define COLUMNS_MAX 24
+#define GAP 2
+#define FLEXIBLE_LEAST 16
+
+struct table_cell {
+    char *text; /* owned */
+    enum style style;
+};
+
+struct table_head {
+    char *heading; /* owned */
+    enum table_align align;
+    uint8_t drop;
+    bool flexible;
+};
+
+struct table {
+    struct table_head columns[COLUMNS_MAX];
+    size_t nr_columns;
+    struct table_cell *cells; /* owned; nr_rows * nr_columns, row by row */
+    size_t nr_rows, nr_cells;
+    bool failed;
+};
+
+struct table *table_new(void)
+{
+    return calloc(1, sizeof(struct table));
+}
+
+void table_free(struct table *table)
+{
+    if (!table)
+        return;
+    for (size_t i = 0; i < table->nr_columns; i++)
+        free(table->columns[i].heading);
+    for (size_t i = 0; i < table->nr_rows * table->nr_columns; i++)
+        free(table->cells[i].text);
+    free(table->cells);
+    free(table);
+}
+
+static char *copy(struct table *table, const char *text)
+{
+    char *text_copy = strdup(text);
+    table->failed |= !text_copy;
+    return text_copy;
+}
+
+void table_column(struct table *table, const char *heading, enum table_align align, uint8_t drop, bool flexible)
+{
+    if (!table || table->nr_columns == COLUMNS_MAX)
+        return;
+    table->columns[table->nr_columns++] = (struct table_head){copy(table, heading), align, drop, flexible};
+}
+
+void table_row(struct table *table)
+{
+    if (!table || table->failed)
+        return;
+    size_t nr = (table->nr_rows + 1) * table->nr_columns;
+    struct table_cell *cells = reallocarray(table->cells, nr, sizeof *cells);
+    if (!cells) {
+        table->failed = true;
+        return;
+    }
+    memset(cells + table->nr_rows * table->nr_columns, 0, table->nr_columns * sizeof *cells);
+    table->cells = cells;
+    table->nr_cells = table->nr_rows * table->nr_columns;
+    table->nr_rows++;
+}
+
+void table_cell(struct table *table, enum style style, const char *text)
+{
+    if (!table || table->failed || table->nr_cells == table->nr_rows * table->nr_columns)
+        return;
+    table->cells[table->nr_cells++] = (struct table_cell){copy(table, text), style};
+}
+
+/* ---- layout */
+
+struct layout {
+    unsigned width[COLUMNS_MAX]; /* 0: dropped */
+};
+
+static unsigned total_width(const struct table *table, const struct layout *layout)
+{
+    unsigned total = 0;
+    for (size_t c = 0; c < table->nr_columns; c++)
+        if (layout->width[c])
+            total += layout->width[c] + (total ? GAP : 0);
+    return total;
+}
+
+static void natural_widths(const struct table *table, struct layout *layout)
+{
+    for (size_t c = 0; c < table->nr_columns; c++) {
+        layout->width[c] = width_of(table->columns[c].heading);
+        for (size_t r = 0; r < table->nr_rows; r++) {
+            const char *text = table->cells[r * table->nr_columns + c].text;
+            unsigned width = text ? width_of(text) : 0;
+            if (layout->width[c] < width)
+                layout->width[c] = width;
+        }
+    }
+}
+
+/* Shortens the flexible column as far as is bearable; returns whether the table fits. */
+static bool shrink(const struct table *table, struct layout *layout, unsigned room)
+{
+    for (size_t c = 0; c < table->nr_columns; c++) {
+        unsigned total = total_width(table, layout);
+        if (total <= room)
+            return true;
+        if (!table->columns[c].flexible || !layout->width[c])
+            continue;
+        unsigned over = total - room;
+        unsigned least = layout->width[c] < FLEXIBLE_LEAST ? layout->width[c] : FLEXIBLE_LEAST;
+        layout->width[c] = layout->width[c] > over + least ? layout->width[c] - over : least;
+    }
+    return total_width(table, layout) <= room;
+}
+
+/* Drops one column; returns false if none may go. */
+static bool drop_one(const struct table *table, struct layout *layout)
+{
+    size_t victim = COLUMNS_MAX;
+    for (size_t c = 0; c < table->nr_columns; c++)
+        if (layout->width[c] && table->columns[c].drop &&
+            (victim == COLUMNS_MAX || table->columns[c].drop >= table->columns[victim].drop))
+            victim = c;
+    if (victim == COLUMNS_MAX)
+        return false;
+    layout->width[victim] = 0;
+    return true;
+}
+
+static void lay_out(const struct table *table, struct layout *layout, unsigned room)
+{
+    struct layout natural;
+
+    natural_widths(table, &natural);
+    for (;;) {
+        *layout = natural;
+        if (shrink(table, layout, room) || !drop_one(table, &natural))
+            return;
+    }
+}
+
+/* ---- printing */
+
+/* Text cut in its middle to `width` cells: what tells paths apart is mostly at their end. */
+static void put_cut(const struct screen *screen, FILE *out, enum style style, const char *text, unsigned width)
+{
+    unsigned head = (width - 1) / 3, tail = width - 1 - head, rest = width_of(text);
+    size_t length = width_prefix(text, head);
+    char *start = strndup(text, length);
+    unsigned used = start ? width_of(start) : 0;
+    const char *end = text;
+
+    while (rest > tail)
+        rest -= width_next(&end);
+    if (start)
+        screen_put(screen, out, style, start);
+    free(start);
+    screen_put(screen, out, style, screen_glyph(screen, G_ellipsis));
+    screen_put(screen, out, style, end);
+    screen_pad(out, width - 1 - used - rest);
+}
+
+static void put_cell(const struct screen *screen, FILE *out, enum style style, const char *text, unsigned width,
+                     enum table_align align, bool last)
+{
+    unsigned used = width_of(text);
+
+    if (used > width) {
+        put_cut(screen, out, style, text, width);
+        return;
+    }
+    if (align == ALIGN_RIGHT)
+        screen_pad(out, width - used);
+    screen_put(screen, out, style, text);
+    if (align == ALIGN_LEFT && !last)
+        screen_pad(out, width - used);
+}
+
+static void put_row(const struct table *table, const struct layout *layout, const struct screen *screen,
+                    unsigned indent, FILE *out, size_t row, bool heading)
+{
+    size_t last = 0;
+    bool first = true;
+
+    for (size_t c = 0; c < table->nr_columns; c++)
+        if (layout->width[c])
+            last = c;
+    screen_pad(out, indent);
+    for (size_t c = 0; c < table->nr_columns; c++) {
+        if (!layout->width[c])
+            continue;
+        if (!first)
+            screen_pad(out, GAP);
+        first = false;
+        const struct table_head *column = &table->columns[c];
+        if (heading) {
+            put_cell(screen, out, STYLE_DIM, column->heading, layout->width[c], column->align, c == last);
+        } else {
+            const struct table_cell *cell = &table->cells[row * table->nr_columns + c];
+            put_cell(screen, out, cell->style, cell->text ? cell->text : "", layout->width[c], column->align,
+                     c == last);
+        }
+    }
+    putc('\n', out);
+}
+
+int table_print(const struct table *table, const struct screen *screen, unsigned indent, FILE *out)
+{
+    struct layout layout;
+
+    if (!table || table->failed)
+        return -ENOMEM;
+    lay_out(table, &layout, screen->width - indent);
+    put_row(table, &layout, screen, indent, out, 0, true);
+    for (size_t r = 0; r < table->nr_rows; r++)
+        put_row(table, &layout, screen, indent, out, r, false);
+    return 0;
+}
