@@ -40,6 +40,7 @@ from checkpoints import AsyncCheckpoints, Checkpoints
 from objstore import seconds
 from steptimers import StepTimers
 
+os.environ.setdefault("USE_LIBUV", "0")  # Debian 13 builds torch without libuv, and torch then fails to ask for it
 stopped_by = 0  # the signal that ended this process, 0 none
 
 

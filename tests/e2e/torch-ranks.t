@@ -7,7 +7,9 @@
 
 ranks=4 workers=1
 job=("${data_options[@]}" --hidden 8 --batch 16 --workers $workers --data packed --checkpoint-every 0 --delay 2ms)
-# `--redirects 1 --tee 1`: torchrun of PyTorch 1.13 under Python 3.11 fails on its own defaults.
+# torchrun of PyTorch 1.13 under Python 3.11 (Debian 12) fails on its own defaults of --redirects and --tee, that of
+# Debian 13 was built without the libuv it asks for.
+export USE_LIBUV=0
 torchrun=("$PYTHON" -m torch.distributed.run --redirects 1 --tee 1 --log_dir "$scratch/torchrun" --nproc_per_node $ranks)
 
 free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
