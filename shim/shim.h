@@ -47,6 +47,8 @@ struct shim_core {
 
     /* false: this call must not be recorded (our own thread, a dead one, a fork child that is not ready) */
     bool (*enter)(struct shim_tls *tls);
+    /* true: a fork child that has done nothing yet but close and exec; leave it alone, waking LTTng costs 10 ms */
+    bool (*untouched_child)(void);
     /* The thread is about to make a call that may block: for the watchdog. */
     void (*blocking)(struct shim_tls *tls, enum tr_wait_kind kind, uint64_t key, uint64_t start_ns);
 
@@ -75,8 +77,8 @@ struct shim_core {
     void (*step)(struct shim_call *call, uint64_t nr);
 };
 
-/* Exported by the core: called once by the preload, from its constructor or at the first call after a dlopen.
- * Returns NULL if this process is not to be recorded. */
-typedef const struct shim_core *(*shim_core_start_fn)(int late);
+/* Exported by the core as trshim_core_start: called once by the preload, from its constructor or at the first call
+ * after a dlopen (late). tls() is the calling thread's. Returns NULL if this process is not to be recorded. */
+typedef const struct shim_core *(*shim_core_start_fn)(int late, struct shim_tls *(*tls)(void));
 
 #endif

@@ -36,6 +36,53 @@ bool shim_in_vfork_child(struct shim_tls *tls)
     return false;
 }
 
+static void append_number(char *text, unsigned long n)
+{
+    char digits[24], *d = digits + sizeof(digits);
+    for (*--d = 0; d == digits + sizeof(digits) - 1 || n; n /= 10)
+        *--d = (char)('0' + n % 10);
+    strcat(text, d);
+}
+
+/* stat would need a symbol version of 2.33: ask the kernel. */
+static bool is_private(const char *path)
+{
+    struct statx st;
+    if (syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_MODE | STATX_UID, &st) != 0)
+        return false;
+    return S_ISDIR(st.stx_mode) && st.stx_uid == getuid() && !(st.stx_mode & 022);
+}
+
+/* Where a daemon of `trshim start` would listen. Made by us if it is missing, so that nobody else can make it; used
+ * only if it is ours alone. */
+static void meet_at_home(void)
+{
+    char home[4096] = "/tmp/trshim-";
+    const char *told = getenv("TRSHIM_HOME");
+    if (getenv("LTTNG_HOME"))
+        return;
+    if (told && strlen(told) < sizeof(home))
+        strcpy(home, told);
+    else
+        append_number(home, getuid());
+    mkdir(home, 0700);
+    if (is_private(home))
+        setenv("LTTNG_HOME", home, 1);
+}
+
+/* What LTTng reads when it is loaded: never wait long for a daemon; never read every library through our hooks. */
+static void set_up_lttng(void)
+{
+    setenv("LTTNG_UST_REGISTER_TIMEOUT", "100", 0);
+    setenv("LTTNG_UST_WITHOUT_BADDR_STATEDUMP", "1", 0);
+    meet_at_home();
+}
+
+static struct shim_tls *own_tls(void)
+{
+    return &shim_tls;
+}
+
 /* Loads the core, once. The path is absolute, so that the RUNPATH of our caller does not matter. */
 static void load_core(int late)
 {
@@ -45,12 +92,13 @@ static void load_core(int late)
 
     int saved_errno = errno;
     shim_tls.frame = __builtin_frame_address(0); /* what loading does is not the job's */
+    set_up_lttng();
     void *(*open_library)(const char *, int) = (void *(*)(const char *, int))real_dlopen;
     void *lib = open_library(core_path, RTLD_NOW | RTLD_LOCAL);
     shim_core_start_fn start = lib ? (shim_core_start_fn)dlsym(lib, "trshim_core_start") : NULL;
     if (!start)
         (void)dlerror();
-    const struct shim_core *loaded = start ? start(late) : NULL;
+    const struct shim_core *loaded = start ? start(late, own_tls) : NULL;
     shim_tls.frame = NULL;
     errno = saved_errno;
 
@@ -80,15 +128,29 @@ static bool maps_something_interesting(void)
     return found;
 }
 
-static bool is_python(void)
+/* File name of the program, in buf. */
+static const char *program(char *buf, size_t room)
 {
-    char exe[4096];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-    if (n <= 0)
-        return false;
-    exe[n] = 0;
-    const char *slash = strrchr(exe, '/');
-    return strncmp(slash ? slash + 1 : exe, "python", 6) == 0;
+    ssize_t n = readlink("/proc/self/exe", buf, room - 1);
+    buf[n > 0 ? n : 0] = 0;
+    const char *slash = strrchr(buf, '/');
+    return slash ? slash + 1 : buf;
+}
+
+static bool is_python(const char *name)
+{
+    return strncmp(name, "python", 6) == 0;
+}
+
+/* Shells and launchers: they only start the job, and each command they start would pay for the core. */
+static bool is_starter(const char *name)
+{
+    static const char *const starters[] = {"sh",    "bash", "dash",   "zsh",  "ksh",    "busybox", "env",    "timeout",
+                                           "nohup", "nice", "setsid", "srun", "mpirun", "mpiexec", "numactl"};
+    for (size_t i = 0; i < sizeof(starters) / sizeof(*starters); i++)
+        if (strcmp(name, starters[i]) == 0)
+            return true;
+    return false;
 }
 
 static bool is_recorded_command(void)
@@ -131,7 +193,9 @@ static void construct(void)
     if (getauxval(AT_SECURE))
         return; /* another user's rights: stay out */
     find_core();
-    if (is_python() || is_recorded_command() || maps_something_interesting())
+    char exe[4096];
+    const char *name = program(exe, sizeof(exe));
+    if (is_python(name) || (is_recorded_command() && !is_starter(name)) || maps_something_interesting())
         load_core(0);
 }
 

@@ -10,6 +10,11 @@
 
 /* ---- closing: what is known of a descriptor is forgotten *before* it can be given out again. ---------------- */
 
+static bool untouched_child(void)
+{
+    return core && core->untouched_child();
+}
+
 static void forget(int fd)
 {
     if (core && !shim_tls.in_vfork)
@@ -19,7 +24,7 @@ static void forget(int fd)
 SPECIAL(int, close, (int fd))
 {
     struct shim_call c;
-    if (!gate_open(GATE_FILE) || !hook_enter(&c)) {
+    if (!gate_open(GATE_FILE) || untouched_child() || !hook_enter(&c)) {
         forget(fd);
         return real.close(fd);
     }
@@ -221,7 +226,7 @@ SPECIAL(pid_t, fork, (void))
 static void before_exec(const char *path)
 {
     struct shim_call c;
-    if (gate_open(GATE_LIFE) && hook_enter(&c)) {
+    if (gate_open(GATE_LIFE) && !untouched_child() && hook_enter(&c)) {
         core->before_exec(&c, path);
         hook_done(&c);
     }
@@ -260,7 +265,7 @@ SPECIAL(int, fexecve, (int fd, char *const argv[], char *const envp[]))
 static void before_exit(int status)
 {
     struct shim_call c;
-    if (gate_open(GATE_LIFE) && hook_enter(&c)) {
+    if (gate_open(GATE_LIFE) && !untouched_child() && hook_enter(&c)) {
         core->before_exit(&c, status);
         hook_done(&c);
     }

@@ -1,0 +1,33 @@
+/* calls.h - what the core does about a call: the functions behind struct shim_core (shim.h), by subject. */
+#ifndef TRSHIM_CORE_CALLS_H
+#define TRSHIM_CORE_CALLS_H
+
+#include "shim/core/core.h"
+
+/* file.c */
+void call_opened(struct shim_call *call, int dirfd, const char *path, int flags, int fd);
+void call_closing(struct shim_call *call, int fd);
+void call_closed(struct shim_call *call);
+void call_io(struct shim_call *call, enum tr_io_op op, int fd, ssize_t bytes, int64_t offset);
+void call_meta(struct shim_call *call, int dirfd, const char *path, bool failed);
+void call_file(struct shim_call *call, enum tr_file_act op, int fd, int dirfd, const char *path, int dirfd2,
+               const char *path2, uint64_t size, bool failed);
+
+/* wait.c */
+void call_blocking(struct shim_tls *tls, enum tr_wait_kind kind, uint64_t key, uint64_t start_ns);
+void call_wait(struct shim_call *call, enum tr_wait_kind kind, uint64_t obj);
+void call_wait_fd(struct shim_call *call, enum tr_wait_kind kind, int fd);
+void call_posted(struct shim_tls *tls, const void *sem);
+
+/* process.c */
+void call_fork_prepare(struct shim_call *call);
+void call_fork_parent(struct shim_call *call, pid_t child);
+void call_fork_child(struct shim_call *call);
+void call_spawned(struct shim_call *call, enum tr_spawn_how how, pid_t child);
+void call_before_exec(struct shim_call *call, const char *path);
+void call_before_exit(struct shim_call *call, int status);
+
+/* anchor.c */
+void call_step(struct shim_call *call, uint64_t nr);
+
+#endif

@@ -1,0 +1,77 @@
+/* start.c - the core's entry: called once by the preload; gives back the table of what the core does about calls. */
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "shim/core/calls.h"
+#include "shim/core/fd.h"
+#include "shim/core/name.h"
+#include "shim/core/options.h"
+#include "shim/core/process.h"
+#include "shim/core/tender.h"
+#include "shim/core/thread.h"
+
+static const int always = 1, never = 0;
+
+static struct shim_core table = {
+    .version = SHIM_CORE_VERSION,
+    .enter = process_enter,
+    .untouched_child = process_untouched_child,
+    .blocking = call_blocking,
+    .opened = call_opened,
+    .closing = call_closing,
+    .closed = call_closed,
+    .fd_forget = fd_forget,
+    .io = call_io,
+    .meta = call_meta,
+    .file = call_file,
+    .wait = call_wait,
+    .wait_fd = call_wait_fd,
+    .posted = call_posted,
+    .fork_prepare = call_fork_prepare,
+    .fork_parent = call_fork_parent,
+    .fork_child = call_fork_child,
+    .spawned = call_spawned,
+    .before_exec = call_before_exec,
+    .before_exit = call_before_exit,
+    .step = call_step,
+};
+
+/* A gate is the tracepoint's own switch: sessions open and close it, nobody polls. Fork is seen to whether a session
+ * listens or not, for LTTng's sake. */
+static void wire_gates(void)
+{
+    table.gate[GATE_IO] = &lttng_ust_tracepoint_trshim___file_io.state;
+    table.gate[GATE_META] = &lttng_ust_tracepoint_trshim___file_meta.state;
+    table.gate[GATE_FILE] = &lttng_ust_tracepoint_trshim___file_op.state;
+    table.gate[GATE_WAIT] = &lttng_ust_tracepoint_trshim___wait.state;
+    table.gate[GATE_LIFE] = &always;
+    for (int i = 0; process.excluded && i < GATE_LIFE; i++)
+        table.gate[i] = &never;
+}
+
+static int is_fork_helper(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    return strstr(info->dlpi_name, "liblttng-ust-fork") != NULL;
+}
+
+__attribute__((visibility("default"))) const struct shim_core *trshim_core_start(int late, struct shim_tls *(*tls)(void));
+
+const struct shim_core *trshim_core_start(int late, struct shim_tls *(*tls)(void))
+{
+    process.tls = tls;
+    options_read();
+    process.foreign_fork = dl_iterate_phdr(is_fork_helper, NULL);
+    if (name_init() != 0 || threads_init() != 0) {
+        say(0, "no memory for the recorder's tables; this process is not recorded");
+        return NULL;
+    }
+    process_init(late);
+    wire_gates();
+    if (process.excluded)
+        EMIT(gap, process.pid, .why = TR_gap_why_ranks, .on = 1);
+    if (thread_self(tls()))
+        tender_start();
+    say(2, "recording as rank %d", process.rank);
+    return &table;
+}

@@ -1,0 +1,124 @@
+/* tender.c - one thread per recorded process, all signals blocked, awake four times a second. Its own calls are never
+ * recorded (thread.c knows it by name). It takes no lock: see thread.h. */
+#include "shim/core/tender.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "shim/core/burst.h"
+#include "shim/core/fd.h"
+#include "shim/core/mounts.h"
+#include "shim/core/name.h"
+#include "shim/core/options.h"
+#include "shim/core/process.h"
+
+#define WAKE_NS 250000000u
+#define SECOND 1000000000u
+#define RESEND_NS (10ull * SECOND)
+
+static _Atomic uint64_t own_cpu_ns;
+
+static void close_stale(struct thread *t, void *now)
+{
+    burst_flush_stale(t, *(uint64_t *)now - BURST_STALE_NS);
+}
+
+static void sample(struct thread *t, void *now)
+{
+    thread_sample_cpu_of(t);
+}
+
+/* A call that lasts: told once per TRSHIM_HANG_S. */
+static void watch(struct thread *t, void *now_)
+{
+    uint64_t now = *(uint64_t *)now_, start = atomic_load_explicit(&t->open_start_ns, memory_order_acquire);
+    uint64_t last = atomic_load(&t->reported_ns);
+    if (!start || now - start < options.hang_ns || (last > start && now - last < options.hang_ns))
+        return;
+    int kind = atomic_load(&t->open_kind);
+    uint64_t key = atomic_load(&t->open_key), obj = key;
+    uint32_t name = 0;
+    if (kind == TR_wait_kind_file || kind == TR_wait_kind_poll || kind == TR_wait_kind_epoll || kind == TR_wait_kind_sock) {
+        struct fd_entry *e = fd_lookup((int)key);
+        obj = e ? atomic_load(&e->inode) : 0;
+        name = e ? atomic_load(&e->name) : 0;
+        if (e && !name)
+            name = atomic_load(&e->dir);
+    }
+    if (atomic_load(&t->open_start_ns) != start)
+        return; /* it came back meanwhile */
+    atomic_store(&t->reported_ns, now);
+    name_send(name, t->tid);
+    EMIT(open_op, t->tid, .kind = (uint8_t)kind, .name = name, .obj = obj, .start_ns = start, .age_ns = now - start);
+}
+
+void tender_send_self(void)
+{
+    EMIT(self, process.pid, .cpu_ns = atomic_load(&own_cpu_ns), .events = atomic_load(&process.events),
+         .calls = atomic_load(&process.calls), .lost_names = atomic_load(&process.lost_names),
+         .level = (uint32_t)level_in_force());
+}
+
+/* Everything later events refer to, for a session that has just begun or after a while. */
+static void send_state(bool new_session)
+{
+    atomic_fetch_add(&process.names_epoch, 1);
+    if (new_session)
+        fd_forget_all(); /* closes were not seen while nobody listened */
+    process_send(TR_proc_how_resend, new_session);
+    mounts_send(1);
+    tender_send_self();
+}
+
+static void *tend(void *arg)
+{
+    uint64_t last_second = 0, last_state = now_ns();
+    bool listened = lttng_ust_tracepoint_enabled(trshim, proc);
+    uint32_t pid = process.pid;
+
+    prctl(PR_SET_NAME, "trshim-core");
+    while (process.pid == pid) {
+        struct timespec wake = {0, WAKE_NS};
+        nanosleep(&wake, NULL);
+        uint64_t now = now_ns();
+        bool listens = lttng_ust_tracepoint_enabled(trshim, proc);
+        if (listens && (!listened || now - last_state >= RESEND_NS)) {
+            send_state(!listened);
+            last_state = now;
+        }
+        listened = listens;
+        if (!listens)
+            continue;
+        threads_each(close_stale, &now);
+        if (now - last_second < SECOND)
+            continue;
+        last_second = now;
+        threads_each(sample, &now);
+        mounts_send(0);
+        if (options.hang_ns)
+            threads_each(watch, &now);
+        struct timespec cpu;
+        if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
+            atomic_store(&own_cpu_ns, (uint64_t)cpu.tv_sec * SECOND + (uint64_t)cpu.tv_nsec);
+    }
+    return NULL;
+}
+
+void tender_start(void)
+{
+    pthread_t thread;
+    pthread_attr_t attr;
+    sigset_t all, before;
+    atomic_store(&own_cpu_ns, 0);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, 256 * 1024);
+    if (pthread_create(&thread, &attr, tend, NULL) != 0)
+        say(1, "no thread for the recorder; bursts close later");
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
