@@ -126,7 +126,8 @@ static void map_control(void)
         process.control = c;
 }
 
-static void on_exit_of_process(int status, void *arg)
+/* Ends the process in the trace, from whichever of the two ways of exit() comes first. */
+static void end_by_exit(int status)
 {
     struct shim_tls *tls = process.tls();
     void *frame = tls->frame;
@@ -136,11 +137,32 @@ static void on_exit_of_process(int status, void *arg)
     tls->frame = frame;
 }
 
+static void on_exit_of_process(int status, void *arg)
+{
+    end_by_exit(status);
+}
+
+/* Handlers run last in, first out, and the loader's own, which ends LTTng, is registered when main is about to begin:
+ * ours must be registered later than that, so not from a constructor but at the first call. */
+static atomic_bool exit_is_watched;
+
+static void watch_exit(void)
+{
+    if (!atomic_exchange(&exit_is_watched, true))
+        on_exit(on_exit_of_process, NULL);
+}
+
+/* Without such a call, or if that was too early: here LTTng still stands, for we depend on it. */
+__attribute__((destructor)) static void at_unload(void)
+{
+    if (process.tls)
+        end_by_exit(-1);
+}
+
 void process_init(int late)
 {
     read_identity();
     map_control();
-    on_exit(on_exit_of_process, NULL);
     process_send(late ? TR_proc_how_late : TR_proc_how_start, true);
 }
 
@@ -221,7 +243,11 @@ bool process_enter(struct shim_tls *tls)
         return false;
     if (unlikely(atomic_load_explicit(&process.fork_pending, memory_order_relaxed)) && !complete_fork())
         return false;
-    return thread_self(tls) != NULL;
+    if (!thread_self(tls))
+        return false;
+    if (unlikely(!atomic_load_explicit(&exit_is_watched, memory_order_relaxed)))
+        watch_exit();
+    return true;
 }
 
 /* ---- other births, and ends ----------------------------------------------------------------------------------- */
