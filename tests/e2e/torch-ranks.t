@@ -8,7 +8,7 @@
 ranks=4 workers=1
 job=("${data_options[@]}" --hidden 8 --batch 16 --workers $workers --data packed --checkpoint-every 0 --delay 2ms)
 # torchrun of PyTorch 1.13 under Python 3.11 (Debian 12) fails on its own defaults of --redirects and --tee.
-torchrun=("$PYTHON" -m torch.distributed.run --redirects 1 --tee 1 --log_dir "$scratch/torchrun" --nproc_per_node $ranks)
+torchrun=("$PYTHON" -m torch.distributed.run --redirects 1 --tee 1 --log_dir "$scratch/torchrun" --nproc_per_node $ranks --monitor_interval 0.5)
 
 free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
