@@ -21,6 +21,7 @@
 #include "traces/session_error.h"
 
 #define START_TIMEOUT_S 10
+#define OUTPUT_FD 3 /* of the daemon */
 
 const char *daemon_program(void)
 {
@@ -73,7 +74,7 @@ static void exec_daemon(const char *program, const struct session_identity *id, 
     int null_fd = open("/dev/null", O_RDWR);
     if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(home->log_fd, 1) < 0 || dup2(home->log_fd, 2) < 0)
         _exit(126);
-    if (output_fd == DAEMON_OUTPUT_FD ? fcntl(output_fd, F_SETFD, 0) < 0 : dup2(output_fd, DAEMON_OUTPUT_FD) < 0)
+    if (output_fd == OUTPUT_FD ? fcntl(output_fd, F_SETFD, 0) < 0 : dup2(output_fd, OUTPUT_FD) < 0)
         _exit(126);
     execve(program, argv, env);
     _exit(127);
@@ -140,6 +141,8 @@ int daemon_start(struct session_daemon *ret, const struct session_identity *id, 
         return session_fail(ret_error, rc, "%s %s%s; see: trshim doctor", program,
                             rc == -ETIMEDOUT ? "is not ready after 10 s" : "ended at once", why);
     }
+    /* Not /proc/self: a helper process of the daemon, which closes this descriptor, makes the directories. */
+    snprintf(daemon.output, sizeof(daemon.output), "/proc/%d/fd/%d", daemon.pid, OUTPUT_FD);
     *ret = daemon;
     return 0;
 }
@@ -236,4 +239,18 @@ void daemon_stop(struct session_daemon *daemon, unsigned grace_ms)
         usleep(5000);
     }
     note_end(daemon, status, &usage);
+}
+
+bool daemon_lives(const char *home)
+{
+    char path[HOME_PATH_MAX + 32], comm[32], state;
+    int pid;
+    pid_t parent;
+    snprintf(path, sizeof(path), "%s/.lttng/lttng-sessiond.pid", home);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return false;
+    bool known = fscanf(f, "%d", &pid) == 1;
+    fclose(f);
+    return known && read_stat(pid, &parent, comm, &state) && state != 'Z' && !strncmp(comm, "lttng-sessiond", 14);
 }

@@ -1,0 +1,120 @@
+/* card.c - see card.h. */
+#include "analysis/cmd/card.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analysis/cmd/output.h"
+#include "analysis/report/units.h"
+#include "traces/schema.h"
+
+#define REPORT_TIMEOUT_S 30
+
+/* In analysis/cmd/report.c. */
+int report_print_card(const char *dir, FILE *out) __attribute__((weak));
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* True if somebody wants us to stop: a signal other than SIGCHLD came. */
+static bool interrupted(int signal_fd)
+{
+    struct signalfd_siginfo info;
+    bool any = false;
+    while (read(signal_fd, &info, sizeof(info)) == sizeof(info))
+        any |= info.ssi_signo != SIGCHLD;
+    return any;
+}
+
+/* The report in a process of its own: the job's exit status must not wait for a long one or fall to a broken one. */
+static void print_report(FILE *out, const char *dir, int signal_fd)
+{
+    fflush(out);
+    pid_t pid = fork();
+    if (pid < 0)
+        return;
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int rc = report_print_card(dir, out);
+        fflush(out);
+        _exit(rc != 0);
+    }
+    uint64_t until = now_ms() + REPORT_TIMEOUT_S * 1000;
+    const char *given_up = NULL;
+    int status = 0;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        struct pollfd fd = {.fd = signal_fd, .events = POLLIN};
+        (void)poll(&fd, 1, 20);
+        given_up = interrupted(signal_fd) ? "interrupted" : now_ms() > until ? "it takes long" : NULL;
+        if (given_up) {
+            kill(pid, SIGKILL);
+            while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+                ;
+            break;
+        }
+    }
+    if (given_up)
+        fprintf(out, "trshim: no verdict here: %s\n", given_up);
+    else if (!WIFEXITED(status) || WEXITSTATUS(status))
+        fprintf(out, "trshim: no verdict here: the report failed\n");
+}
+
+static void print_lost(FILE *out, const struct keeper_summary *summary)
+{
+    uint64_t lost = 0;
+    if (!summary || !summary->complete) {
+        fprintf(out, "  lost    not known: %s\n", summary ? summary->why : "the recorder was killed");
+        return;
+    }
+    for (int c = 0; c < CH_MAX; c++)
+        lost += summary->lost.events[c] + summary->lost.packets[c];
+    if (!lost) {
+        fprintf(out, "  lost    nothing\n");
+        return;
+    }
+    const char *separator = "";
+    fprintf(out, "  lost    ");
+    for (int c = 0; c < CH_MAX; c++) {
+        if (summary->lost.events[c]) {
+            fprintf(out, "%s%s events of %s", separator, units_count(summary->lost.events[c]).text,
+                    schema_channel_names[c]);
+            separator = ", ";
+        }
+    }
+    fprintf(out, "; larger --buffers or a lower --level helps\n");
+}
+
+static void print_cost(FILE *out, const struct keeper_summary *summary)
+{
+    uint64_t ns = summary->began_ns ? summary->ended_ns - summary->began_ns : 0;
+    fprintf(out, "  cost    %s CPU of the session's daemons", units_time((double)summary->recorder_cpu_ns).text);
+    if (ns)
+        fprintf(out, ", %s of one core over %s", units_share((double)summary->recorder_cpu_ns / (double)ns).text,
+                units_time((double)ns).text);
+    fputc('\n', out);
+}
+
+void card_print(FILE *out, const char *dir, const struct keeper_summary *summary, bool with_report, int signal_fd)
+{
+    if (with_report && report_print_card)
+        print_report(out, dir, signal_fd);
+    fprintf(out, "  trace   %s (%s)\n", dir, units_bytes((double)output_size(dir)).text);
+    print_lost(out, summary);
+    if (summary)
+        print_cost(out, summary);
+    if (with_report)
+        fprintf(out, "  more    trshim report %s\n", dir);
+    fflush(out);
+}

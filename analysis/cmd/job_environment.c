@@ -1,0 +1,89 @@
+/* job_environment.c - see job_environment.h. */
+#include "analysis/cmd/job_environment.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "traces/session_error.h"
+
+static int own_directory(char *dir, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", dir, size - 1);
+    if (n < 0)
+        return -errno;
+    dir[n] = '\0';
+    char *slash = strrchr(dir, '/');
+    if (!slash)
+        return -ENOENT;
+    *slash = '\0';
+    return 0;
+}
+
+int job_environment_find(struct job_environment *env, char **ret_error)
+{
+    static const char *const places[] = {"", "/../lib/trshim", "/../lib"};
+    char dir[PATH_MAX], path[PATH_MAX];
+    int rc = own_directory(dir, sizeof(dir));
+    if (rc < 0)
+        return session_fail(ret_error, rc, "cannot tell where trshim itself is: %s; is /proc mounted?", strerror(-rc));
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+        if (snprintf(path, sizeof(path), "%s%s/libtrshim.so", dir, places[i]) < (int)sizeof(path) &&
+            access(path, R_OK) == 0 && realpath(path, env->preload))
+            return 0;
+    return session_fail(ret_error, -ENOENT,
+                        "libtrshim.so is not beside %s/trshim, nor in ../lib/trshim or ../lib from "
+                        "there; build or install trshim whole",
+                        dir);
+}
+
+/* The loader splits LD_PRELOAD at blanks and colons: such a path is reached by a link in the session's home. */
+static const char *speakable_preload(struct job_environment *env, char *link, size_t size)
+{
+    if (!strpbrk(env->preload, " :"))
+        return env->preload;
+    snprintf(link, size, "%s/libtrshim.so", env->session.home);
+    if (symlink(env->preload, link) < 0 && errno != EEXIST)
+        return env->preload;
+    char *slash = strrchr(env->preload, '/');
+    if (snprintf(env->core, sizeof(env->core), "%.*s/libtrshim-core.so", (int)(slash - env->preload), env->preload) <
+        (int)sizeof(env->core))
+        setenv("TRSHIM_CORE", env->core, 1);
+    return link;
+}
+
+static void set_if(const char *name, const char *value)
+{
+    if (value)
+        setenv(name, value, 1);
+}
+
+void job_environment_set(void *arg)
+{
+    struct job_environment *env = arg;
+    char link[PATH_MAX], text[2 * PATH_MAX + 64], pid[16];
+    const char *preload = speakable_preload(env, link, sizeof(link));
+    const char *others = getenv("LD_PRELOAD");
+
+    if (others && *others) {
+        char *all;
+        if (asprintf(&all, "%s:%s", preload, others) >= 0)
+            setenv("LD_PRELOAD", all, 1); /* freed by exec */
+    } else {
+        setenv("LD_PRELOAD", preload, 1);
+    }
+    setenv("LTTNG_HOME", env->session.home, 1);
+    /* A daemon that hangs may cost each program's start this much; 0 would lose the events of short ones. */
+    setenv("LTTNG_UST_REGISTER_TIMEOUT", "100", 1);
+    /* LTTng would read the headers of every library, through our hooks. */
+    setenv("LTTNG_UST_WITHOUT_BADDR_STATEDUMP", "1", 1);
+    snprintf(text, sizeof(text), "%s/control", env->session.home);
+    setenv("TRSHIM_CONTROL", text, 1);
+    snprintf(pid, sizeof(pid), "%d", getpid());
+    setenv("TRSHIM_ROOT_PID", pid, 1);
+    set_if("TRSHIM_RANKS", env->ranks);
+    set_if("TRSHIM_STEPS", env->steps);
+    set_if("TRSHIM_EVERY", env->every);
+}

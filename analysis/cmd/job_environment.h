@@ -1,0 +1,22 @@
+/* job_environment.h - what a job needs in its environment to be recorded in a session. */
+#ifndef TRSHIM_ANALYSIS_JOB_ENVIRONMENT_H
+#define TRSHIM_ANALYSIS_JOB_ENVIRONMENT_H
+
+#include <limits.h>
+
+#include "analysis/cmd/keeper.h"
+
+struct job_environment {
+    char preload[PATH_MAX]; /* libtrshim.so */
+    char core[PATH_MAX];    /* libtrshim-core.so, "" if it is found beside the preload */
+    struct keeper_welcome session;
+    const char *ranks, *steps, *every; /* NULL: all */
+};
+
+/* Finds libtrshim.so: beside this program, or in ../lib/trshim or ../lib from there. */
+int job_environment_find(struct job_environment *env, char **ret_error);
+
+/* Sets it, in the process that is about to become the job. `arg` is a struct job_environment. */
+void job_environment_set(void *arg);
+
+#endif
