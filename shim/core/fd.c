@@ -17,7 +17,6 @@
 
 #define CHUNK 1024
 #define NR_CHUNKS 1024
-#define LARGE_BYTES (1u << 20) /* a file is named for itself once this much has been moved */
 
 static _Atomic(struct fd_entry *) chunks[NR_CHUNKS];
 
@@ -84,7 +83,7 @@ static void publish(struct fd_entry *e, enum fd_kind kind)
     atomic_store_explicit(&e->kind, kind, memory_order_release);
 }
 
-struct fd_entry *fd_opened(int fd, int dirfd, const char *path, int flags)
+struct fd_entry *fd_opened(int fd, int dirfd, const char *path, int flags, bool name_it)
 {
     char buf[PATH_MAX];
     struct fd_entry *e = entry(fd, true);
@@ -97,7 +96,7 @@ struct fd_entry *fd_opened(int fd, int dirfd, const char *path, int flags)
         return e;
     }
     atomic_store_explicit(&e->dir, name_of_dir(path), memory_order_relaxed);
-    atomic_store_explicit(&e->name, e->writes ? name_of(TR_name_kind_file, path, strlen(path)) : 0,
+    atomic_store_explicit(&e->name, name_it ? name_of(TR_name_kind_file, path, strlen(path)) : 0,
                           memory_order_relaxed);
     publish(e, FD_FILE);
     return e;
@@ -201,7 +200,7 @@ uint32_t fd_file_name(struct fd_entry *e, int fd, uint64_t bytes)
     uint32_t name = atomic_load_explicit(&e->name, memory_order_relaxed);
     if (name)
         return name;
-    if (moved >= LARGE_BYTES) {
+    if (moved >= FD_LARGE_BYTES) {
         char buf[PATH_MAX];
         const char *path = path_of_fd(fd, buf, sizeof(buf));
         if (path) {

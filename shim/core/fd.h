@@ -22,17 +22,19 @@ struct fd_entry {
 /* The entry, filled if it was not. NULL: beyond the table, or a negative fd. */
 struct fd_entry *fd_lookup(int fd);
 
-/* Notes the result of an open. path may be relative to dirfd. */
-struct fd_entry *fd_opened(int fd, int dirfd, const char *path, int flags);
+/* Notes the result of an open. path may be relative to dirfd. name_it: under its own name from the first byte on. */
+struct fd_entry *fd_opened(int fd, int dirfd, const char *path, int flags, bool name_it);
 
 void fd_forget(int fd);
 void fd_forget_all(void);
 
-/* Name id for bytes moved on a file: the file itself if it is large or written, else its directory. */
+/* Name id for bytes moved on a file: the file itself if it has its name or is large by now, else its directory. */
 uint32_t fd_file_name(struct fd_entry *e, int fd, uint64_t bytes);
 
 /* An absolute path for (dirfd, path) in buf; NULL if it cannot be had. */
 const char *fd_absolute(int dirfd, const char *path, char *buf, size_t room);
+
+#define FD_LARGE_BYTES (1u << 20) /* a file is named for itself once this much has been moved */
 
 /* Kernel interfaces and devices: never recorded. */
 bool path_is_dull(const char *path);

@@ -72,6 +72,26 @@ static void add_meta(struct thread *t, const struct shim_call *call, uint32_t di
         burst_add(t, SLOT_META, &b);
 }
 
+/* A job that writes thousands of small files must not drown its checkpoints, whose events are kept for good: beyond
+ * a burst of TOLD_MAX and TOLD_PER_S after it, such files are only counted in their directory. */
+#define TOLD_MAX 1000u
+#define TOLD_PER_S 100u
+
+static bool is_worth_telling(uint64_t now)
+{
+    static atomic_uint left = TOLD_MAX;
+    static _Atomic uint64_t refilled_s;
+    uint64_t second = now / 1000000000u, last = atomic_load_explicit(&refilled_s, memory_order_relaxed);
+    if (second != last && atomic_compare_exchange_strong(&refilled_s, &last, second)) {
+        uint64_t more = atomic_load(&left) + (second - last) * TOLD_PER_S;
+        atomic_store(&left, more > TOLD_MAX ? TOLD_MAX : (unsigned)more);
+    }
+    unsigned have = atomic_load_explicit(&left, memory_order_relaxed);
+    while (have && !atomic_compare_exchange_weak(&left, &have, have - 1))
+        ;
+    return have != 0;
+}
+
 static void emit_file_op(struct thread *t, const struct shim_call *call, enum tr_file_act op, uint32_t name,
                          uint32_t name2, uint64_t size, int err)
 {
@@ -86,28 +106,35 @@ static uint32_t name_of_path(const char *path)
     return name_of(TR_name_kind_file, path, strlen(path));
 }
 
+/* An open that failed: for writing it matters by name (a full disk, a checkpoint that cannot be made). */
+static void open_failed(struct thread *t, const struct shim_call *call, const char *path, bool writes)
+{
+    if (!path || path_is_dull(path))
+        return;
+    if (writes && is_worth_telling(call->start_ns))
+        emit_file_op(t, call, TR_file_act_create, name_of_path(path), 0, 0, call->saved_errno);
+    else
+        add_meta(t, call, name_of_dir(path), true, true);
+}
+
 void call_opened(struct shim_call *call, int dirfd, const char *path, int flags, int fd)
 {
     char buf[PATH_MAX];
     struct thread *t = thread_of(call);
+    bool writes = (flags & O_ACCMODE) != O_RDONLY;
 
     if (unlikely(call->tls->after_dlopen))
         torch_look(call->tls, path);
     if (fd < 0) {
-        path = fd_absolute(dirfd, path, buf, sizeof(buf));
-        if (!path || path_is_dull(path))
-            return;
-        if ((flags & O_ACCMODE) != O_RDONLY)
-            emit_file_op(t, call, TR_file_act_create, name_of_path(path), 0, 0, call->saved_errno);
-        else
-            add_meta(t, call, name_of_dir(path), true, true);
+        open_failed(t, call, fd_absolute(dirfd, path, buf, sizeof(buf)), writes);
         return;
     }
-    struct fd_entry *e = fd_opened(fd, dirfd, path, flags);
+    bool told = writes && is_worth_telling(call->start_ns);
+    struct fd_entry *e = fd_opened(fd, dirfd, path, flags, told);
     if (!e || atomic_load_explicit(&e->kind, memory_order_relaxed) != FD_FILE)
         return;
     add_meta(t, call, atomic_load_explicit(&e->dir, memory_order_relaxed), true, false);
-    if (e->writes)
+    if (told)
         emit_file_op(t, call, TR_file_act_create, atomic_load_explicit(&e->name, memory_order_relaxed), 0, 0, 0);
 }
 
@@ -186,6 +213,12 @@ void call_file(struct shim_call *call, enum tr_file_act op, int fd, int dirfd, c
                const char *path2, uint64_t size, bool failed)
 {
     struct thread *t = thread_of(call);
+    bool always = op == TR_file_act_rename || op == TR_file_act_fsync || op == TR_file_act_link;
+    if (!always && !is_worth_telling(call->start_ns)) {
+        if (path)
+            call_meta(call, dirfd, path, failed);
+        return;
+    }
     uint32_t name = path ? changed_name(dirfd, path) : open_file_name(fd);
     if (name)
         emit_file_op(t, call, op, name, path2 ? changed_name(dirfd2, path2) : 0, size, failed ? call->saved_errno : 0);
