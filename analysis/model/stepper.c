@@ -5,13 +5,13 @@
 
 #include "analysis/pass/thresholds.h"
 
-const char *const step_method_names[STEPS_MAX] = {
+const char *const anchor_method_names[ANCHORS_MAX] = {
 #define METHOD(name) #name,
-    STEP_METHODS(METHOD)
+    ANCHOR_METHODS(METHOD)
 #undef METHOD
 };
 
-void stepper_init(struct stepper *stepper, enum step_method method, step_point_fn point, void *arg)
+void stepper_init(struct stepper *stepper, enum anchor_method method, step_point_fn point, void *arg)
 {
     *stepper = (struct stepper){.method = method, .per_step = 1, .point = point, .arg = arg};
 }
@@ -110,11 +110,11 @@ void stepper_anchor(struct stepper *s, uint64_t start_ns, uint64_t end_ns)
     struct step_anchor anchor = {start_ns, end_ns, s->data_since};
     s->data_since = false;
     switch (s->method) {
-    case STEPS_mark:
-    case STEPS_nvtx:
+    case ANCHORS_mark:
+    case ANCHORS_nvtx:
         s->point(s->arg, start_ns);
         break;
-    case STEPS_optimizer:
+    case ANCHORS_optimizer:
         if (s->settled) {
             optimizer_range(s, &anchor);
         } else {
@@ -123,7 +123,7 @@ void stepper_anchor(struct stepper *s, uint64_t start_ns, uint64_t end_ns)
                 settle(s);
         }
         break;
-    case STEPS_dataloader:
+    case ANCHORS_dataloader:
         hand_off(s, &anchor);
         break;
     default:
@@ -138,15 +138,15 @@ void stepper_data(struct stepper *s)
 
 void stepper_epoch(struct stepper *s)
 {
-    if (s->method == STEPS_dataloader)
+    if (s->method == ANCHORS_dataloader)
         s->open = false;
 }
 
 void stepper_finish(struct stepper *s)
 {
-    if (s->method == STEPS_optimizer && !s->settled)
+    if (s->method == ANCHORS_optimizer && !s->settled)
         settle(s);
-    if (s->open && (s->method == STEPS_optimizer || s->nr_anchors % s->per_step == s->phase))
+    if (s->open && (s->method == ANCHORS_optimizer || s->nr_anchors % s->per_step == s->phase))
         s->point(s->arg, s->group.end_ns);
     s->open = false;
 }
@@ -180,10 +180,10 @@ uint32_t step_stats_warmup(const struct step_stats *stats)
     return warmup;
 }
 
-double step_stats_confidence(const struct step_stats *stats, enum step_method method)
+double step_stats_confidence(const struct step_stats *stats, enum anchor_method method)
 {
-    static const double worth[STEPS_MAX] = {
-        [STEPS_mark] = 1, [STEPS_nvtx] = 0.97, [STEPS_optimizer] = 0.98, [STEPS_dataloader] = 0.85};
+    static const double worth[ANCHORS_MAX] = {
+        [ANCHORS_mark] = 1, [ANCHORS_nvtx] = 0.97, [ANCHORS_optimizer] = 0.98, [ANCHORS_dataloader] = 0.85};
     double confidence = worth[method];
     if (!stats->nr_points)
         return 0;
@@ -191,7 +191,7 @@ double step_stats_confidence(const struct step_stats *stats, enum step_method me
         confidence *= 0.85;
     /* Hand-offs are an inference: when their distances say nothing in common, they are hardly steps. */
     double p25 = histogram_percentile(&stats->lengths, 0.25), p75 = histogram_percentile(&stats->lengths, 0.75);
-    if (method == STEPS_dataloader && stats->nr_points >= 4 && p75 > TH_IRREGULAR_RATIO * (p25 + 1))
+    if (method == ANCHORS_dataloader && stats->nr_points >= 4 && p75 > TH_IRREGULAR_RATIO * (p25 + 1))
         confidence *= 0.65;
     return confidence;
 }

@@ -13,16 +13,16 @@
 
 #include "analysis/model/histogram.h"
 
-/* In order of preference. METHOD(name as in --steps and the report) */
-#define STEP_METHODS(METHOD) METHOD(mark) METHOD(nvtx) METHOD(optimizer) METHOD(dataloader) METHOD(run)
-enum step_method {
-#define METHOD(name) STEPS_##name,
-    STEP_METHODS(METHOD)
+/* What points are made from, best first. METHOD(name in the report) */
+#define ANCHOR_METHODS(METHOD) METHOD(mark) METHOD(nvtx) METHOD(optimizer) METHOD(dataloader) METHOD(run)
+enum anchor_method {
+#define METHOD(name) ANCHORS_##name,
+    ANCHOR_METHODS(METHOD)
 #undef METHOD
-    STEPS_MAX
+    ANCHORS_MAX
 };
 
-extern const char *const step_method_names[STEPS_MAX];
+extern const char *const anchor_method_names[ANCHORS_MAX];
 
 typedef void (*step_point_fn)(void *arg, uint64_t point_ns);
 
@@ -35,7 +35,7 @@ struct step_anchor {
 };
 
 struct stepper {
-    enum step_method method;
+    enum anchor_method method;
     uint32_t per_step, phase;    /* dataloader: hand-offs (micro-batches) of one step; which of them begins it */
     struct step_anchor early[STEPPER_EARLY];
     size_t nr_early;
@@ -50,7 +50,7 @@ struct stepper {
     void *arg;
 };
 
-void stepper_init(struct stepper *stepper, enum step_method method, step_point_fn point, void *arg);
+void stepper_init(struct stepper *stepper, enum anchor_method method, step_point_fn point, void *arg);
 
 /* An anchor of the stepper's method. In order of their ends. */
 void stepper_anchor(struct stepper *stepper, uint64_t start_ns, uint64_t end_ns);
@@ -78,6 +78,6 @@ void step_stats_point(void *stats, uint64_t point_ns); /* a step_point_fn */
 uint32_t step_stats_warmup(const struct step_stats *stats);
 
 /* Confidence 0..1 that these points are steps: what the method is worth, lower when few or irregular. */
-double step_stats_confidence(const struct step_stats *stats, enum step_method method);
+double step_stats_confidence(const struct step_stats *stats, enum anchor_method method);
 
 #endif

@@ -1,0 +1,73 @@
+/* facts.h - what the passes measured, for the findings that judge it (pass/find_*.c).
+ *
+ * Filled by the passes when they finish, read by the finders after them. Owned by the engine, which frees it; what its
+ * pointers lead to belongs to the job or to the pass that filled it, and lives as long. */
+#ifndef TRSHIM_ANALYSIS_FACTS_H
+#define TRSHIM_ANALYSIS_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/model/histogram.h"
+#include "analysis/report/report.h"
+
+struct group;
+struct process;
+struct rank;
+
+/* One rank's windows, those that count (complete, not warm-up). */
+#define FACTS_WAITS_MAX 8192
+struct rank_facts {
+    const struct rank *rank;
+    uint64_t windows, window_ns, class_ns[BC_MAX];
+    float *waits;      /* owned; data wait of the first FACTS_WAITS_MAX windows, ns */
+    size_t nr_waits;
+    struct histogram step_lengths;
+    /* The training thread itself, in its data time and in all windows. */
+    uint64_t data_read_ns, data_blocked_ns;
+    uint64_t cpu_ns, runnable_ns, cpu_span_ns; /* over the steady part; span 0: not known */
+};
+
+/* One loader process (or a training process that loads for itself), over the steady part of the run. */
+struct loader_facts {
+    const struct process *process;
+    const struct rank *rank;
+    uint64_t span_ns;    /* how long it was there */
+    uint64_t read_ns, meta_ns, recv_ns, write_ns; /* inside calls on data: files, their directories, peers */
+    uint64_t sleep_ns, other_wait_ns, idle_ns;    /* idle: waiting to be told what to load */
+    uint64_t cpu_ns, runnable_ns;
+    uint64_t batches, batch_bytes, bytes;
+    uint64_t steady_meta_calls;
+};
+
+/* I/O of one group by loaders while steps ran. */
+struct group_facts {
+    const struct group *group;
+    uint64_t read_ns, meta_ns, reads, opens, bytes, device_bytes, known_bytes, random_bytes;
+    struct histogram reads_ns;
+};
+
+/* Files before the first step, of the first rank. */
+struct start_facts {
+    uint64_t software_ns, software_calls, software_failed; /* imports */
+    uint64_t load_ns, load_bytes;
+    const struct group *load_group; /* most time */
+};
+
+struct facts {
+    struct rank_facts *ranks; /* owned */
+    size_t nr_ranks;
+    struct loader_facts *loaders; /* owned */
+    size_t nr_loaders;
+    struct group_facts *groups; /* owned */
+    size_t nr_groups;
+    struct start_facts start;
+    uint64_t lost, unknown; /* of the inputs */
+};
+
+struct facts *facts_new(void);
+void facts_free(struct facts *facts); /* accepts NULL */
+const struct rank_facts *facts_rank(const struct facts *facts, const struct rank *rank);
+
+#endif

@@ -1,0 +1,196 @@
+/* handoff.c - see handoff.h. */
+#include "analysis/model/handoff.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/model/job.h"
+#include "analysis/pass/thresholds.h"
+
+struct handoff_piece {
+    uint64_t start_ns, end_ns;
+    struct thread *thread;
+    uint64_t inode;  /* 0: a wait for another thread */
+    uint32_t waker;  /* that ended it */
+    bool read, write, workers_made;
+};
+
+void handoff_free(struct handoff *handoff)
+{
+    if (!handoff)
+        return;
+    free(handoff->pieces);
+    free(handoff);
+}
+
+static struct handoff *handoff_get(struct process *process)
+{
+    if (process->handoff)
+        return process->handoff;
+    struct handoff *handoff = calloc(1, sizeof(*handoff));
+    if (!handoff)
+        return NULL;
+    stepper_init(&handoff->stepper, ANCHORS_dataloader, step_stats_point, &handoff->stats);
+    return process->handoff = handoff;
+}
+
+static bool is_pipe_wait(unsigned kind)
+{
+    return kind == TR_wait_kind_poll || kind == TR_wait_kind_select || kind == TR_wait_kind_epoll ||
+           kind == TR_wait_kind_pipe || kind == TR_wait_kind_sock;
+}
+
+static bool is_thread_wait(unsigned kind)
+{
+    return kind == TR_wait_kind_sem || kind == TR_wait_kind_cond;
+}
+
+/* Whether `tid` is a thread of the process, other than the main one, that reads batches: a pin-memory thread. */
+static bool is_pin_thread(const struct job *job, const struct process *process, uint32_t tid)
+{
+    const struct thread *thread = tid && tid != process->pid ? process_thread(job, process, tid) : NULL;
+    return thread && thread->reads_batches;
+}
+
+bool handoff_is_read(const struct job *job, const struct thread *thread, uint64_t inode)
+{
+    const struct feed *feed = feeds_find(&job->feeds, thread->process->host, inode);
+    return feed && feed_is_data(feed, thread->process);
+}
+
+bool handoff_is_wait(const struct job *job, const struct thread *thread, const struct tr_wait *wait)
+{
+    if (is_pipe_wait(wait->kind))
+        return handoff_is_read(job, thread, wait->obj);
+    return is_thread_wait(wait->kind) && is_pin_thread(job, thread->process, wait->waker);
+}
+
+static bool is_index_write(const struct job *job, const struct process *process, uint64_t inode)
+{
+    const struct feed *feed = feeds_find(&job->feeds, process->host, inode);
+    if (!feed || feed_reader(feed, process))
+        return false;
+    for (size_t i = 0; i < feed->nr_readers; i++)
+        if (feed_is_index(feed, process, feed->readers[i].process) &&
+            !process_descends(process, feed->readers[i].process))
+            return true;
+    return false;
+}
+
+static struct stepper *stepper_of(struct process *process)
+{
+    return process->rank ? &process->rank->stepper : &process->handoff->stepper;
+}
+
+static void close_hand_over(struct process *process)
+{
+    struct handoff *handoff = process->handoff;
+    if (handoff->open)
+        stepper_anchor(stepper_of(process), handoff->start_ns, handoff->end_ns);
+    handoff->open = false;
+}
+
+static void add_to_hand_over(struct process *process, const struct handoff_piece *piece)
+{
+    struct handoff *handoff = process->handoff;
+    if (handoff->open && piece->start_ns > handoff->end_ns + TH_JOIN_NS)
+        close_hand_over(process);
+    if (!handoff->open) {
+        handoff->open = true;
+        handoff->start_ns = piece->start_ns;
+        handoff->end_ns = piece->end_ns;
+    } else if (piece->end_ns > handoff->end_ns) {
+        handoff->end_ns = piece->end_ns;
+    }
+}
+
+static void judge(const struct job *job, struct process *process, const struct handoff_piece *piece)
+{
+    struct handoff *handoff = process->handoff;
+    if (piece->workers_made) {
+        handoff->flowing = false;
+    } else if (piece->write) {
+        if (handoff->flowing && is_index_write(job, process, piece->inode))
+            add_to_hand_over(process, piece);
+    } else if (piece->inode) {
+        if (!handoff_is_read(job, piece->thread, piece->inode))
+            return;
+        handoff->flowing |= piece->read;
+        if (piece->thread->tid == process->pid) /* another reader is a pin-memory thread, running ahead of training */
+            add_to_hand_over(process, piece);
+    } else if (is_pin_thread(job, process, piece->waker)) {
+        handoff->pinned = piece->thread;
+        add_to_hand_over(process, piece);
+    }
+}
+
+static int keep(struct handoff *handoff, const struct handoff_piece *piece)
+{
+    if (handoff->head && handoff->nr == handoff->capacity) {
+        for (size_t i = handoff->head; i < handoff->nr; i++)
+            handoff->pieces[i - handoff->head] = handoff->pieces[i];
+        handoff->nr -= handoff->head;
+        handoff->head = 0;
+    }
+    if (handoff->nr == handoff->capacity) {
+        size_t capacity = handoff->capacity ? handoff->capacity * 2 : 64;
+        struct handoff_piece *pieces = realloc(handoff->pieces, capacity * sizeof(*pieces));
+        if (!pieces)
+            return -ENOMEM;
+        handoff->pieces = pieces;
+        handoff->capacity = capacity;
+    }
+    /* In order of start, so that clusters are: a wait is told after what happened during it. */
+    size_t at = handoff->nr++;
+    for (; at > handoff->head && handoff->pieces[at - 1].start_ns > piece->start_ns; at--)
+        handoff->pieces[at] = handoff->pieces[at - 1];
+    handoff->pieces[at] = *piece;
+    return 0;
+}
+
+static bool piece_of(const struct job *job, const struct event *event, struct handoff_piece *ret)
+{
+    const struct tr_wait *wait = &event->u.wait;
+    const struct tr_pipe_io *io = &event->u.pipe_io;
+    switch (event->kind) {
+    case EV_wait:
+        if (!is_pipe_wait(wait->kind) && !(is_thread_wait(wait->kind) && wait->waker))
+            return false;
+        *ret = (struct handoff_piece){wait->start_ns, wait->start_ns + wait->dur_ns, job->thread, .waker = wait->waker,
+                                      .inode = is_pipe_wait(wait->kind) ? wait->obj : 0};
+        return ret->inode || ret->waker;
+    case EV_pipe_io:
+        *ret = (struct handoff_piece){io->start_ns, io->start_ns + io->dur_ns, job->thread, .inode = io->inode,
+                                      .read = io->op == TR_io_op_read, .write = io->op == TR_io_op_write};
+        return io->inode;
+    case EV_child:
+        *ret = (struct handoff_piece){event->u.child.start_ns, event->u.child.start_ns, job->thread,
+                                      .workers_made = true};
+        return true;
+    default:
+        return false;
+    }
+}
+
+int handoff_learn(struct job *job, const struct event *event)
+{
+    struct handoff_piece piece;
+    struct handoff *handoff = job->process->handoff;
+    while (handoff && handoff->head < handoff->nr &&
+           handoff->pieces[handoff->head].end_ns + TH_LATE_NS < event->ts_ns)
+        judge(job, job->process, &handoff->pieces[handoff->head++]);
+    if (!piece_of(job, event, &piece))
+        return 0;
+    handoff = handoff_get(job->process);
+    return handoff ? keep(handoff, &piece) : -ENOMEM;
+}
+
+void handoff_finish(const struct job *job, struct process *process)
+{
+    struct handoff *handoff = process->handoff;
+    while (handoff->head < handoff->nr)
+        judge(job, process, &handoff->pieces[handoff->head++]);
+    close_hand_over(process);
+    handoff->flowing = false;
+    handoff->head = handoff->nr = 0;
+}

@@ -1,0 +1,43 @@
+/* handoff.h - where batches change hands, told without PyTorch's ranges: by what a process waits for and reads.
+ *
+ * A hand-over is a cluster of: waits of the training thread for a pipe that workers write; its reads from it; its waits
+ * for the pin-memory thread that reads it; and, once batches flow, what its queue threads write to the workers' index
+ * pipes (one message for each batch taken). Pieces at most TH_JOIN_NS apart are one hand-over, for batches that come
+ * out of order are taken in passing. What a pipe is for is known for certain only after a while (bursts are told late),
+ * so pieces are judged with a delay of TH_LATE_NS. */
+#ifndef TRSHIM_ANALYSIS_HANDOFF_H
+#define TRSHIM_ANALYSIS_HANDOFF_H
+
+#include "analysis/event.h"
+#include "analysis/model/stepper.h"
+
+struct job;
+struct process;
+struct thread;
+
+struct handoff {
+    struct handoff_piece *pieces; /* owned; not judged yet, oldest first */
+    size_t head, nr, capacity;
+    bool flowing;                 /* a batch was read since the workers were made */
+    bool open;
+    uint64_t start_ns, end_ns;    /* of the hand-over being formed */
+    struct thread *pinned;        /* the thread that waits for the pin-memory thread, NULL if there is none */
+    struct stepper stepper;       /* survey: makes the statistics */
+    struct step_stats stats;
+};
+
+void handoff_free(struct handoff *handoff); /* accepts NULL */
+
+/* Looks at an event of job->process. Hand-overs go to the stepper of its rank, or, before there are ranks, of its own. */
+int handoff_learn(struct job *job, const struct event *event);
+
+/* No more events: judges what is held back. */
+void handoff_finish(const struct job *job, struct process *process);
+
+/* Whether a wait of `thread` is one for a batch. */
+bool handoff_is_wait(const struct job *job, const struct thread *thread, const struct tr_wait *wait);
+
+/* Whether the pipe brings batches to the training thread itself. */
+bool handoff_is_read(const struct job *job, const struct thread *thread, uint64_t inode);
+
+#endif

@@ -1,0 +1,204 @@
+/* job.h - the job as the trace tells it: processes, threads, ranks, and what names in events mean.
+ *
+ * The engine fills it twice. The survey (small channels) learns who is there and which thread passes which anchors;
+ * job_settle() (ranks.c) then decides what the steps are, who trains, and numbers the ranks. The full scan follows:
+ * before each event is given to the passes, job->process and job->thread are those it is about, and every rank's
+ * points between steps are up to date. Everything is owned by the job and lives as long as it; pointers stay valid. */
+#ifndef TRSHIM_ANALYSIS_JOB_H
+#define TRSHIM_ANALYSIS_JOB_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/event.h"
+#include "analysis/model/feeds.h"
+#include "analysis/model/groups.h"
+#include "analysis/model/map.h"
+#include "analysis/model/mounts.h"
+#include "analysis/model/names.h"
+#include "analysis/model/saves.h"
+#include "analysis/model/stepper.h"
+
+struct options;
+struct facts;
+
+enum role {
+    ROLE_other,
+    ROLE_launcher, /* has trainers below it: torchrun's agent, mp.spawn's parent */
+    ROLE_trainer,
+    ROLE_worker,   /* feeds a trainer with batches */
+};
+
+struct attr {
+    struct attr *next;
+    char *key, *value; /* owned */
+};
+
+/* How often a kind of step ranges with one name pattern passed a thread. */
+struct range_pattern {
+    struct map_key key; /* of the name with its numbers blanked out */
+    uint64_t total_ns;
+    struct stepper stepper;
+    struct step_stats stats;
+};
+#define RANGE_PATTERNS_MAX 8
+
+/* What the survey keeps of a thread that passed anchors. */
+struct anchors {
+    struct stepper steppers[ANCHORS_MAX];
+    struct step_stats stats[ANCHORS_MAX];
+    struct range_pattern *patterns; /* owned; NVTX ranges */
+    size_t nr_patterns;
+    uint64_t last_end_ns;  /* of any anchor */
+    uint64_t data_end_ns;  /* of the last DataLoader range, 0 none */
+    uint64_t first_data_ns; /* length of the first DataLoader range */
+    uint64_t first_data_start_ns;
+};
+
+struct thread {
+    struct thread *next; /* of its process */
+    struct process *process;
+    uint32_t tid;
+    char comm[16];
+    uint64_t start_ns, last_ns; /* first and last heard of */
+    uint64_t nr_anchors;        /* marks and optimizer ranges passed so far */
+    bool reads_batches;         /* reads a pipe that brings batches: the training or the pin-memory thread */
+    struct anchors *anchors;    /* owned; NULL if it passed none in the survey */
+};
+
+struct process {
+    struct process *next;  /* in order of appearance */
+    struct process *older; /* an earlier one with this pid */
+    uint32_t host, pid, ppid;
+    struct process *parent; /* NULL unknown or not recorded; set by job_settle() */
+    uint64_t start_ns, last_ns;
+    uint64_t exit_ns;      /* 0: it did not say that it ended */
+    int32_t rank_env, world, local_rank, attempt;
+    char *comm, *cmd, *host_name; /* owned */
+    struct thread *threads; /* owned, newest first */
+    struct attr *attrs;    /* owned */
+    struct tr_self cost;   /* the recorder's latest account of itself */
+    enum role role;
+    struct rank *rank;     /* that it trains, or works for; NULL */
+    struct handoff *handoff; /* owned; see handoff.h; NULL while no batch was handed over */
+};
+
+/* A checkpoint: one or more files written together. */
+struct checkpoint {
+    const struct rank *rank;
+    const char *path;       /* of the file, or of the directory of several; owned by the job */
+    const struct thread *thread; /* that wrote it */
+    const struct save *last;     /* its latest file */
+    uint64_t start_ns, end_ns, bytes, nr_files;
+    uint64_t stall_ns;      /* of the training thread; filled by pass_breakdown */
+    int64_t step;           /* window it began in, TR_UNKNOWN; filled by pass_breakdown */
+    bool own;               /* written by the training thread itself */
+    bool fsynced, renamed, in_place, removed;
+};
+
+/* A rank: one training process of one attempt. */
+struct rank {
+    int number;             /* global rank */
+    int attempt;
+    const char *source;     /* "env", "order", "single" */
+    struct process *process;
+    struct thread *trainer; /* the training thread */
+    struct step_stats stats; /* of its points, from the survey */
+    struct map_key pattern; /* of the NVTX ranges that are its steps */
+    uint32_t warmup;        /* windows at the begin that are warm-up */
+    uint64_t step_base;     /* number of its first window */
+    uint64_t begin_ns;      /* first point; start of the process when the run is one window */
+    uint64_t end_ns;        /* end of the loop */
+    uint64_t steady_ns;     /* end of warm-up */
+    bool waits_only;        /* its thread has no DataLoader ranges: judged by what it waits for */
+
+    struct checkpoint *checkpoints; /* owned; in order of start */
+    size_t nr_checkpoints;
+
+    /* Full scan: points that have passed, oldest first; consumed by pass_breakdown. */
+    struct stepper stepper;
+    uint64_t *points;       /* owned ring, capacity a power of two */
+    size_t points_head, nr_points, points_capacity;
+    bool finished;          /* no more points will come */
+    bool failed;            /* out of memory while a point came */
+};
+
+struct job {
+    const struct options *options;
+    struct names names;
+    struct mounts mounts;
+    struct groups groups;
+    struct feeds feeds;
+    struct saves saves;
+
+    struct process *first, *last; /* owned */
+    struct map by_pid, by_tid;
+    struct rank **ranks;      /* owned; ascending by number, attempt. Set by job_settle() */
+    size_t nr_ranks;
+    int world_size;           /* -1 unknown */
+
+    enum anchor_method method;
+    double confidence;        /* of what was found, even when it is not used */
+    enum anchor_method found; /* best method seen; ANCHORS_run if none */
+
+    uint64_t nr_events, nr_gaps, gap_ns, gap_since_ns;
+    uint64_t unmatched;       /* events whose process never said who it is; late ones */
+    uint64_t first_ns, last_ns; /* of all events */
+
+    /* The event the passes look at. */
+    struct process *process;
+    struct thread *thread;
+
+    struct facts *facts;      /* what passes found, for those after them; owned by the engine */
+    regex_t regex;            /* of options, if has_regex */
+    bool has_regex;
+    bool surveying;
+};
+
+int job_new(const struct options *options, struct job **ret); /* 0, -ENOMEM, -EINVAL for a bad regular expression */
+void job_free(struct job *job);                               /* accepts NULL */
+
+/* Learns an event of the small channels. 0 or -errno. */
+int job_survey(struct job *job, const struct event *event);
+
+/* The small channels are through: groups of names, and what the anchors say (ranks.c). */
+int job_settle(struct job *job);
+
+/* Whether they told too little to know the steps, so that all channels must be surveyed for hand-offs. If so, give it
+ * every event once: it learns them from waits and pipes (handoff.c). */
+bool job_needs_hand_offs(const struct job *job);
+int job_survey_hand_offs(struct job *job, const struct event *event);
+
+/* Decides who trains, numbers the ranks, and tells checkpoints from other files (ranks.c, checkpoints.c). */
+int job_settle_ranks(struct job *job);
+
+/* Follows the full scan: sets job->process and job->thread. */
+int job_follow(struct job *job, const struct event *event);
+
+/* The full scan is over: the last points come out. */
+int job_end(struct job *job);
+
+/* What an id means in the process of the current event, or in `process`: its own names, else its parents'.
+ * NULL, and counted, if nothing. Id 0 is NULL without being counted. */
+struct name *job_name(struct job *job, const struct process *process, uint32_t id);
+
+struct process *job_process(const struct job *job, uint32_t host, uint32_t pid, uint64_t at_ns);
+struct thread *process_thread(const struct job *job, const struct process *process, uint32_t tid); /* NULL unknown */
+bool process_descends(const struct process *process, const struct process *ancestor);
+const char *process_attr(const struct process *process, const char *key); /* its own or its parents'; NULL */
+
+/* Point i of those not consumed yet. */
+uint64_t rank_point(const struct rank *rank, size_t i);
+void rank_points_drop(struct rank *rank, size_t nr);
+void rank_point_add(void *rank, uint64_t point_ns); /* a step_point_fn */
+
+/* The rank whose training thread this is, NULL if it is none. */
+static inline struct rank *thread_rank(const struct thread *thread)
+{
+    struct rank *rank = thread && thread->process->role == ROLE_trainer ? thread->process->rank : NULL;
+    return rank && rank->trainer == thread ? rank : NULL;
+}
+
+#endif
