@@ -11,11 +11,12 @@
 #pragma weak cmd_start
 #pragma weak cmd_stop
 #pragma weak cmd_level
+#pragma weak cmd_status
 #pragma weak cmd_report
 #pragma weak cmd_doctor
 
 static const struct command *const commands[] = {
-    &cmd_record, &cmd_start, &cmd_stop, &cmd_level, &cmd_report, &cmd_events, &cmd_doctor,
+    &cmd_record, &cmd_start, &cmd_stop, &cmd_level, &cmd_status, &cmd_report, &cmd_events, &cmd_doctor,
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))

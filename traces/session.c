@@ -169,11 +169,11 @@ int session_stop(struct session *s, unsigned timeout_ms, struct session_lost *re
     if (rc < 0 && rc != -LTTNG_ERR_TRACE_ALREADY_STOPPED)
         return -EIO;
     int pending = 1;
-    for (unsigned waited_ms = 0; waited_ms <= timeout_ms; waited_ms += 2) {
+    for (unsigned waited_ms = 0; waited_ms <= timeout_ms; waited_ms += 5) {
         pending = lttng_data_pending(SESSION_NAME);
         if (pending <= 0)
             break;
-        usleep(2000);
+        usleep(5000);
     }
     *ret_lost = (struct session_lost){0};
     read_lost(s, ret_lost);

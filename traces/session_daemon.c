@@ -196,11 +196,16 @@ static bool is_gone(pid_t pid)
     return !read_stat(pid, &parent, comm, &state) || state == 'Z' || strncmp(comm, "lttng-consumerd", 15);
 }
 
+static uint64_t cpu_ns(const struct rusage *usage)
+{
+    return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u +
+           (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
+}
+
 static void note_end(struct session_daemon *daemon, int status, const struct rusage *usage)
 {
     daemon->status = status;
-    daemon->cpu_ns = (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u +
-                     (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
+    daemon->cpu_ns = cpu_ns(usage);
     daemon->pid = 0;
 }
 
@@ -220,10 +225,32 @@ int daemon_check(struct session_daemon *daemon, char **ret_error)
     return 0;
 }
 
+/* A consumer that outlived its daemon is our child (the keeper is a subreaper), and ends by itself. */
+static void stop_consumer(struct session_daemon *daemon)
+{
+    int status;
+    struct rusage usage;
+    pid_t pid;
+    for (unsigned waited_ms = 0; (pid = wait4(-1, &status, WNOHANG, &usage)) >= 0; waited_ms += 5) {
+        if (pid > 0) {
+            daemon->cpu_ns += cpu_ns(&usage);
+            continue;
+        }
+        if (waited_ms == 500 && daemon->consumer_pid)
+            kill(daemon->consumer_pid, SIGKILL);
+        if (waited_ms >= 1000)
+            break;
+        usleep(5000);
+    }
+    daemon->consumer_pid = 0;
+}
+
 void daemon_stop(struct session_daemon *daemon, unsigned grace_ms)
 {
-    if (daemon->pid == 0)
+    if (daemon->pid == 0) {
+        stop_consumer(daemon);
         return;
+    }
     int status = 0;
     struct rusage usage;
     kill(daemon->pid, grace_ms ? SIGTERM : SIGKILL);
@@ -239,6 +266,7 @@ void daemon_stop(struct session_daemon *daemon, unsigned grace_ms)
         usleep(5000);
     }
     note_end(daemon, status, &usage);
+    stop_consumer(daemon);
 }
 
 bool daemon_lives(const char *home)

@@ -164,6 +164,15 @@ static int try_socket(const struct session_identity *id, const char *path)
     return fd < 0 ? fd : rc;
 }
 
+/* In a directory that stays ours, the daemon owns two. */
+static int let_daemon_in(int dir, const struct session_identity *id)
+{
+    return fchmodat(dir, ".", 0711, 0) < 0 || fchownat(dir, ".lttng", id->uid, id->gid, AT_SYMLINK_NOFOLLOW) < 0 ||
+                   fchownat(dir, "load", id->uid, id->gid, AT_SYMLINK_NOFOLLOW) < 0
+               ? -1
+               : 0;
+}
+
 /* Fills the directory `path`, which is ours. On failure what was made is left to the caller's home_remove. */
 static int furnish(struct session_home *home, const struct session_identity *id)
 {
@@ -182,9 +191,8 @@ static int furnish(struct session_home *home, const struct session_identity *id)
     (void)unlinkat(dir, "keeper", 0);
 
     home->log_fd = openat(dir, "log", O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (home->log_fd < 0 || mkdirat(dir, "load", 0755) < 0 || mkdirat(dir, ".lttng", 0700) < 0 ||
-        (id->kind == IDENTITY_SETUID &&
-         (fchmodat(dir, ".", 0711, 0) < 0 || fchownat(dir, ".lttng", id->uid, id->gid, AT_SYMLINK_NOFOLLOW) < 0))) {
+    if (home->log_fd < 0 || mkdirat(dir, "load", 0700) < 0 || mkdirat(dir, ".lttng", 0700) < 0 ||
+        (id->kind == IDENTITY_SETUID && let_daemon_in(dir, id) < 0)) {
         rc = -errno;
         goto out;
     }

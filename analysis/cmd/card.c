@@ -100,7 +100,7 @@ static void print_cost(FILE *out, const struct keeper_summary *summary)
 {
     uint64_t ns = summary->began_ns ? summary->ended_ns - summary->began_ns : 0;
     fprintf(out, "  cost    %s CPU of the session's daemons", units_time((double)summary->recorder_cpu_ns).text);
-    if (ns)
+    if (ns >= 1000000000u) /* of a shorter run the share says nothing: most of it is the daemon's start */
         fprintf(out, ", %s of one core over %s", units_share((double)summary->recorder_cpu_ns / (double)ns).text,
                 units_time((double)ns).text);
     fputc('\n', out);

@@ -1,6 +1,7 @@
 /* keeper.c - see keeper.h: the keeper's own side. The clients' is keeper_client.c. */
 #include "analysis/cmd/keeper.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -41,10 +42,11 @@ struct keeper {
     struct buffer_plan buffers;
     struct keeper_summary summary;
     enum tr_level level;
-    int wake_fd; /* word of the job's uid, -1: the daemon wakes it itself */
+    int wake_fd; /* word of the job's uid: the daemon knows only its own, and a killed one leaves it set */
     bool recording, over;
     uint64_t start_at_ns, end_at_ns, term_at_ns; /* 0: never */
     struct pollfd fds[MAX_FDS];
+    bool recorder[MAX_FDS]; /* the client is a `record` with a job, not a visitor */
     int nr_fds;
 };
 
@@ -69,19 +71,24 @@ static uint64_t now_ns(void)
 /* Holds nothing of the job's: a pipe that stays open here would never end for its reader. */
 static void close_others(const int *keep, int nr_keep)
 {
-    long max = sysconf(_SC_OPEN_MAX);
-    if (max < 0 || max > 65536)
-        max = 65536;
-    for (int fd = 0; fd < max; fd++) {
-        bool kept = false;
+    DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        int fd = atoi(entry->d_name);
+        bool kept = entry->d_name[0] == '.' || fd == dirfd(dir);
         for (int i = 0; i < nr_keep; i++)
             kept |= keep[i] == fd;
         if (!kept)
             close(fd);
     }
-    int null_fd = open("/dev/null", O_RDWR); /* becomes 0 */
-    (void)dup2(null_fd, 1);
-    (void)dup2(null_fd, 2);
+    if (dir)
+        closedir(dir);
+    int null_fd;
+    do
+        null_fd = open("/dev/null", O_RDWR);
+    while (null_fd >= 0 && null_fd < STDERR_FILENO);
+    if (null_fd > STDERR_FILENO)
+        close(null_fd);
 }
 
 static int detach(struct keeper *k, int client_fd)
@@ -111,6 +118,7 @@ static int detach(struct keeper *k, int client_fd)
     k->fds[FD_LISTEN] = (struct pollfd){.fd = -1, .events = POLLIN};
     k->fds[FD_CLIENTS] = (struct pollfd){.fd = client_fd, .events = POLLIN};
     k->nr_fds = FD_CLIENTS + 1;
+    k->recorder[FD_CLIENTS] = !k->options->stays;
     return 0;
 }
 
@@ -160,7 +168,7 @@ static int prepare(struct keeper *k, char **ret_error)
     int rc = plan_buffers(k, ret_error);
     if (rc < 0)
         return rc;
-    k->wake_fd = getuid() == 0 ? wake_open(0) : -1;
+    k->wake_fd = wake_open(getuid());
     rc = identity_choose(&k->identity, getenv("TRSHIM_SESSION_MODE"), ret_error);
     if (rc < 0)
         return rc;
@@ -227,7 +235,8 @@ static void stop_session(struct keeper *k)
     }
     alarm(0);
     hanging_daemon = 0;
-    daemon_stop(&k->daemon, DAEMON_GRACE_MS);
+    /* Told to end it takes half a second, for nothing when all is written. */
+    daemon_stop(&k->daemon, k->summary.complete ? 0 : DAEMON_GRACE_MS);
 }
 
 /* Ends everything but this process and removes all but the trace. Also after a beginning that failed half way. */
@@ -313,18 +322,23 @@ static void change_level(struct keeper *k, int fd, uint32_t level)
 static void remove_client(struct keeper *k, int i)
 {
     close(k->fds[i].fd);
-    k->fds[i] = k->fds[--k->nr_fds];
+    k->nr_fds--;
+    k->fds[i] = k->fds[k->nr_fds];
+    k->recorder[i] = k->recorder[k->nr_fds];
 }
 
-static int nr_clients(const struct keeper *k)
+static int nr_recorders(const struct keeper *k)
 {
-    return k->nr_fds - FD_CLIENTS;
+    int n = 0;
+    for (int i = FD_CLIENTS; i < k->nr_fds; i++)
+        n += k->recorder[i];
+    return n;
 }
 
 /* A client goes: with a word because its job ended, without because it was killed. */
 static void client_leaves(struct keeper *k, int i, bool killed)
 {
-    if (nr_clients(k) == 1 && !k->options->stays)
+    if (k->recorder[i] && nr_recorders(k) == 1 && !k->options->stays)
         end(k, killed ? "`trshim record` was killed" : KEEPER_WHY_JOB_ENDED);
     if (!killed && k->over)
         reply_summary(k, k->fds[i].fd);
@@ -345,10 +359,13 @@ static void serve_client(struct keeper *k, int i)
     }
     switch (m.type) {
     case KEEPER_HELLO:
-        if (k->over)
+    case KEEPER_VISIT:
+        if (k->over) {
             remove_client(k, i);
-        else
+        } else {
+            k->recorder[i] = m.type == KEEPER_HELLO;
             reply_welcome(k, k->fds[i].fd);
+        }
         break;
     case KEEPER_LEAVE:
         client_leaves(k, i, false);
@@ -372,6 +389,7 @@ static void accept_client(struct keeper *k)
         close(fd);
         return;
     }
+    k->recorder[k->nr_fds] = false;
     k->fds[k->nr_fds++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
@@ -390,7 +408,7 @@ static void read_signals(struct keeper *k)
     struct signalfd_siginfo info;
     while (read(k->fds[FD_SIGNAL].fd, &info, sizeof(info)) == sizeof(info)) {
         if (info.ssi_signo == SIGTERM && !k->over && !k->term_at_ns)
-            k->term_at_ns = now_ns() + (nr_clients(k) ? GRACE_NS : 0);
+            k->term_at_ns = now_ns() + (nr_recorders(k) ? GRACE_NS : 0);
         if (info.ssi_signo == SIGCHLD)
             check_daemon(k);
     }
@@ -426,7 +444,7 @@ static int poll_ms(const struct keeper *k)
 
 static void serve(struct keeper *k)
 {
-    while (!k->over || nr_clients(k) > 0) {
+    while (!k->over || k->nr_fds > FD_CLIENTS) {
         int n = poll(k->fds, k->nr_fds, poll_ms(k));
         if (n > 0 && k->fds[FD_SIGNAL].revents)
             read_signals(k);

@@ -58,6 +58,9 @@ int keeper_spawn(const struct keeper_options *options, pid_t *ret_pid, int *ret_
 /* Becomes a client of the keeper whose home is at `home`. Returns the client's socket, or -errno. */
 int keeper_join(const char *home, struct keeper_welcome *ret);
 
+/* The same for who only brings an order: its coming and going keeps no session alive and ends none. */
+int keeper_visit(const char *home, struct keeper_welcome *ret);
+
 /* A client's last word, and the answer to it: 1 and the summary if the session is over now, 0 if it goes on for
  * others; -errno if the keeper is dead. Apart, because the answer may take seconds. */
 int keeper_say_leave(int fd);

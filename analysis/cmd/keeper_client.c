@@ -63,13 +63,13 @@ int keeper_spawn(const struct keeper_options *options, pid_t *ret_pid, int *ret_
     return rc;
 }
 
-int keeper_join(const char *home, struct keeper_welcome *ret)
+static int connect_as(const char *home, enum keeper_message_type who, struct keeper_welcome *ret)
 {
     int fd = home_connect(home);
     if (fd < 0)
         return fd;
     struct keeper_message m;
-    int rc = ask_type(fd, KEEPER_HELLO, &m);
+    int rc = ask_type(fd, who, &m);
     if (rc == 0 && m.type != KEEPER_WELCOME)
         rc = -EPIPE;
     if (rc < 0) {
@@ -78,6 +78,16 @@ int keeper_join(const char *home, struct keeper_welcome *ret)
     }
     *ret = m.u.welcome;
     return fd;
+}
+
+int keeper_join(const char *home, struct keeper_welcome *ret)
+{
+    return connect_as(home, KEEPER_HELLO, ret);
+}
+
+int keeper_visit(const char *home, struct keeper_welcome *ret)
+{
+    return connect_as(home, KEEPER_VISIT, ret);
 }
 
 int keeper_say_leave(int fd)

@@ -8,6 +8,7 @@
 
 enum keeper_message_type {
     KEEPER_HELLO,   /* client: may I join?             -> WELCOME, or the connection is closed */
+    KEEPER_VISIT,   /* client: the same, for orders */
     KEEPER_WELCOME, /* keeper */
     KEEPER_LEAVE,   /* client: my job ended            -> SUMMARY, or GOES_ON */
     KEEPER_STOP,    /* client: end the session         -> SUMMARY */

@@ -17,8 +17,8 @@ struct record_options {
     uint64_t delay_ns, duration_ns; /* 0: none */
     const char *ranks, *steps, *every;
     bool with_report, quiet;
-    bool takes_command;             /* record, not start */
-    char **command; /* NULL-terminated, at least one; NULL for `trshim start` */
+    bool takes_command; /* record, not start */
+    char **command;     /* NULL-terminated, at least one; NULL for `trshim start` */
 };
 
 /* Parse; a wrong command line ends the program with a line and status 2. */
