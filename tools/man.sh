@@ -38,7 +38,7 @@ with a ranked list of findings: what, evidence, cause, fix.
 .SH COMMANDS
 ROFF
 
-"$trshim" --help | sed -n 's/^  \([a-z][a-z]*\)  *[A-Z].*/\1/p' | while read -r command; do
+"$trshim" --help | awk '/^  [a-z]+ +[A-Za-z]/ && $1 != "trshim" { print $1 }' | while read -r command; do
     printf '.SS %s\n.nf\n' "$command"
     COLUMNS=80 ARGP_HELP_FMT=rmargin=78 "$trshim" "$command" --help </dev/null | verbatim
     printf '.fi\n'
@@ -49,7 +49,7 @@ environment
 cat <<'ROFF'
 .SH EXIT STATUS
 .B record
-exits as its command did: the command's own status, 128+N if signal N ended it, 127 if it was not found, 126 if it
+exits as its command did: the command's own status, the same signal if one ended it, 127 if it was not found, 126 if it
 could not be run. Other commands: 0, or 2 for an error, of which one line is printed;
 .B report \-\-fail\-on
 exits 1 when a finding of that severity or above was raised.
