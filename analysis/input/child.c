@@ -1,0 +1,63 @@
+/* child.c - see child.h. */
+#include "analysis/input/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A sanitizer's report must be seen. */
+static void be_silent(void)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    (void)dup2(null, STDOUT_FILENO);
+    (void)dup2(null, STDERR_FILENO);
+#endif
+}
+
+pid_t child_start(void (*main)(void *arg), void *arg)
+{
+    pid_t parent = getpid(), pid = fork();
+
+    if (pid != 0)
+        return pid < 0 ? -errno : pid;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it ended before we asked to be told */
+        _exit(1);
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    be_silent();
+    main(arg);
+    _exit(0);
+}
+
+bool child_has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid;
+}
+
+const char *child_stop(pid_t pid, char *how, size_t size)
+{
+    bool by_itself = child_has_ended(pid);
+    int status = 0;
+
+    if (!by_itself)
+        (void)kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (by_itself && status == 0)
+        return NULL;
+    if (WIFSIGNALED(status))
+        (void)snprintf(how, size, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        (void)snprintf(how, size, "ended with status %d", WEXITSTATUS(status));
+    return how;
+}
