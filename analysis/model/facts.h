@@ -25,7 +25,7 @@ struct rank_facts {
     size_t nr_waits;
     struct histogram step_lengths;
     /* The training thread itself, in its data time and in all windows. */
-    uint64_t data_read_ns, data_blocked_ns;
+    uint64_t data_ns, data_read_ns, data_blocked_ns; /* over all windows */
     uint64_t cpu_ns, runnable_ns, cpu_span_ns; /* over the steady part; span 0: not known */
 };
 

@@ -68,8 +68,8 @@ int feeds_learn(struct feeds *feeds, uint32_t host, struct process *process, str
     end->bytes += io->size_bytes;
     end->last_ns = io->start_ns + io->dur_ns;
     for (size_t i = 0; i < feed->nr_readers; i++)
-        if (!feed->readers[i].thread->reads_batches)
-            feed->readers[i].thread->reads_batches = feed_is_data(feed, feed->readers[i].process);
+        if (!feed->readers[i].thread->reads_batches && feed_is_data(feed, feed->readers[i].process))
+            feed->readers[i].thread->reads_batches = feed->readers[i].process->fed = true;
     return 0;
 }
 

@@ -4,8 +4,8 @@
  * job_settle() (ranks.c) then decides what the steps are, who trains, and numbers the ranks. The full scan follows:
  * before each event is given to the passes, job->process and job->thread are those it is about, and every rank's
  * points between steps are up to date. Everything is owned by the job and lives as long as it; pointers stay valid. */
-#ifndef TRSHIM_ANALYSIS_JOB_H
-#define TRSHIM_ANALYSIS_JOB_H
+#ifndef TRSHIM_ANALYSIS_MODEL_JOB_H
+#define TRSHIM_ANALYSIS_MODEL_JOB_H
 
 #include <regex.h>
 #include <stdbool.h>
@@ -82,6 +82,7 @@ struct process {
     struct tr_self cost;   /* the recorder's latest account of itself */
     enum role role;
     struct rank *rank;     /* that it trains, or works for; NULL */
+    bool fed;              /* other processes bring it batches */
     struct handoff *handoff; /* owned; see handoff.h; NULL while no batch was handed over */
 };
 
@@ -100,6 +101,7 @@ struct checkpoint {
 
 /* A rank: one training process of one attempt. */
 struct rank {
+    size_t index;           /* in job->ranks */
     int number;             /* global rank */
     int attempt;
     const char *source;     /* "env", "order", "single" */

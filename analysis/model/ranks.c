@@ -347,8 +347,10 @@ int job_settle_ranks(struct job *job)
         number_by_order(job);
     qsort(job->ranks, job->nr_ranks, sizeof(*job->ranks), by_number);
     set_world_size(job);
-    for (size_t i = 0; i < job->nr_ranks; i++)
+    for (size_t i = 0; i < job->nr_ranks; i++) {
+        job->ranks[i]->index = i;
         follow_steps(job, job->ranks[i]);
+    }
     rc = checkpoints_find(job);
     for (size_t i = 0; i < job->nr_ranks; i++)
         set_extent(job, job->ranks[i]);

@@ -13,9 +13,10 @@ struct options;
 
 struct pass {
     const char *name, *help; /* shown by `trshim report --list-passes` */
-    /* Makes the state. `job` (model/job.h) is kept up to date by the engine and outlives the pass. */
-    void *(*new)(const struct options *options, struct job *job);
-    int (*event)(void *self, const struct event *event);   /* event borrowed until return; 0 or -errno */
+    /* Makes the state. `job` (model/job.h) is kept up to date by the engine and outlives the pass, as `report` does:
+     * rows that are many (steps) are added while the events come. */
+    void *(*new)(const struct options *options, struct job *job, struct report *report);
+    int (*event)(void *self, const struct event *event);   /* event borrowed until return; 0 or -errno; NULL: none */
     int (*finish)(void *self, struct report *report);      /* adds tables and findings; 0 or -errno */
     void (*free)(void *self);                              /* accepts NULL */
 };

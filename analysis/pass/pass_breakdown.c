@@ -1,0 +1,478 @@
+/* pass_breakdown.c - where each step's time went.
+ *
+ * A window of a rank is split by what its training thread was doing (model/layers.h): every event of that thread that
+ * tells of a stretch of time becomes a piece; when the window is over and late events have come, pieces become spans of
+ * layers, and the spans are swept. On a GPU job kernels, communication and copies will be spans of the first three
+ * layers, and what is left after all of them `host` instead of `compute`.
+ *
+ * Short waits are known by their sum only: they are spread evenly over the time in which they were counted, and taken
+ * from what would be compute there. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model/facts.h"
+#include "analysis/model/handoff.h"
+#include "analysis/model/job.h"
+#include "analysis/model/layers.h"
+#include "analysis/pass/pass.h"
+#include "analysis/pass/pieces.h"
+#include "analysis/pass/thresholds.h"
+#include "analysis/report/report.h"
+
+static const enum breakdown_class class_of_layer[LAYER_MAX + 1] = {
+    [LAYER_KERNEL] = BC_compute,       [LAYER_COMM] = BC_comm_exposed, [LAYER_COPY] = BC_copy_exposed,
+    [LAYER_DATA] = BC_dataloader,      [LAYER_CHECKPOINT] = BC_checkpoint,
+    [LAYER_SYNC] = BC_sync,            [LAYER_BLOCKED] = BC_other,
+    [LAYER_MAX] = BC_compute, /* running: on a job without a GPU that is computing */
+};
+
+/* One rank. The current window begins at `start` and is summed up to `cursor`. */
+struct window_state {
+    struct rank *rank;
+    struct pieces pieces;
+    uint64_t start_ns, cursor_ns;
+    uint64_t sum_ns[BC_MAX];  /* of [start, cursor) */
+    uint64_t index;           /* of the current window */
+    size_t next_checkpoint;   /* first that may overlap what is ahead */
+    uint64_t content_ns;      /* latest end of anything the thread told of */
+    bool ranges;              /* it has DataLoader ranges */
+    struct rank_facts *facts;
+};
+
+struct pass_breakdown {
+    struct job *job;
+    struct report *report;
+    struct window_state *windows; /* owned; one per rank of job->ranks */
+    bool *is_dataset;             /* owned; by group: read by loaders or inside a DataLoader range */
+    struct span *spans;           /* owned; scratch */
+    size_t capacity_spans;
+};
+
+static void pass_free(void *arg)
+{
+    struct pass_breakdown *self = arg;
+    if (!self)
+        return;
+    for (size_t i = 0; self->windows && i < self->job->nr_ranks; i++)
+        pieces_done(&self->windows[i].pieces);
+    free(self->windows);
+    free(self->is_dataset);
+    free(self->spans);
+    free(self);
+}
+
+static bool alloc_facts(struct job *job)
+{
+    struct facts *facts = job->facts;
+    facts->ranks = calloc(job->nr_ranks + 1, sizeof(*facts->ranks));
+    if (!facts->ranks)
+        return false;
+    for (; facts->nr_ranks < job->nr_ranks; facts->nr_ranks++) {
+        struct rank_facts *rank = &facts->ranks[facts->nr_ranks];
+        rank->rank = job->ranks[facts->nr_ranks];
+        rank->waits = calloc(FACTS_WAITS_MAX, sizeof(*rank->waits));
+        if (!rank->waits)
+            return false;
+    }
+    return true;
+}
+
+static void *new(const struct options *options, struct job *job, struct report *report)
+{
+    struct pass_breakdown *self = calloc(1, sizeof(*self));
+    if (!self)
+        return NULL;
+    *self = (struct pass_breakdown){.job = job, .report = report};
+    self->windows = calloc(job->nr_ranks + 1, sizeof(*self->windows));
+    self->is_dataset = calloc(job->groups.nr + 1, sizeof(*self->is_dataset));
+    if (!self->windows || !self->is_dataset || !alloc_facts(job)) {
+        pass_free(self);
+        return NULL;
+    }
+    for (size_t i = 0; i < job->nr_ranks; i++) {
+        struct rank *rank = job->ranks[i];
+        self->windows[i] = (struct window_state){.rank = rank, .start_ns = rank->begin_ns, .cursor_ns = rank->begin_ns,
+                                                 .ranges = !rank->waits_only, .facts = &job->facts->ranks[i]};
+    }
+    return self;
+}
+
+/* ---- what pieces mean --------------------------------------------------------------------- */
+
+/* Whether a wait of the training thread is one for a checkpoint that another thread or process writes: the writer ended
+ * it, or it ended when the checkpoint did. */
+static struct checkpoint *awaited(const struct window_state *state, const struct piece *piece)
+{
+    for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
+        struct checkpoint *checkpoint = &state->rank->checkpoints[i];
+        if (checkpoint->start_ns >= piece->end_ns)
+            break;
+        if (checkpoint->own || checkpoint->end_ns <= piece->start_ns)
+            continue;
+        bool ended_with_it = piece->end_ns + TH_CKPT_JOIN_NS > checkpoint->end_ns &&
+                             piece->end_ns < checkpoint->end_ns + TH_CKPT_JOIN_NS;
+        if (ended_with_it || (piece->waker && piece->waker == checkpoint->thread->tid))
+            return checkpoint;
+    }
+    return NULL;
+}
+
+static bool near_own_checkpoint(const struct window_state *state, const struct piece *piece)
+{
+    for (size_t i = 0; i < state->rank->nr_checkpoints; i++) {
+        const struct checkpoint *checkpoint = &state->rank->checkpoints[i];
+        if (checkpoint->start_ns > piece->end_ns)
+            break;
+        if (checkpoint->own && piece->start_ns < checkpoint->end_ns + TH_CKPT_TAIL_NS)
+            return true;
+    }
+    return false;
+}
+
+static bool is_dataset(const struct pass_breakdown *self, const struct window_state *state, const struct group *group)
+{
+    if (!group_is_data(group))
+        return false;
+    /* Without ranges and workers nothing tells data apart; what is read again and again while steps run is it. */
+    return self->is_dataset[group->index] || (!state->ranges && !state->rank->process->fed);
+}
+
+static enum layer layer_of(const struct pass_breakdown *self, const struct window_state *state,
+                           const struct piece *piece)
+{
+    const struct thread *thread = state->rank->trainer;
+    const struct tr_wait wait = {.kind = piece->wait_kind, .obj = piece->obj, .waker = piece->waker};
+    switch ((enum piece_kind)piece->kind) {
+    case PIECE_DATA_RANGE:
+        return LAYER_DATA;
+    case PIECE_READ:
+        return is_dataset(self, state, piece->group) ? LAYER_DATA : LAYER_BLOCKED;
+    case PIECE_WRITE:
+        return LAYER_BLOCKED;
+    case PIECE_FEED:
+        return handoff_is_read(self->job, thread, piece->obj) ? LAYER_DATA : LAYER_MAX;
+    case PIECE_WAIT:
+        if (handoff_is_wait(self->job, thread, &wait))
+            return LAYER_DATA;
+        return awaited(state, piece) ? LAYER_CHECKPOINT : LAYER_BLOCKED;
+    case PIECE_FILE_OP:
+        return near_own_checkpoint(state, piece) ? LAYER_CHECKPOINT : LAYER_BLOCKED;
+    }
+    return LAYER_MAX;
+}
+
+/* ---- summing up --------------------------------------------------------------------------- */
+
+static int reserve_spans(struct pass_breakdown *self, size_t nr)
+{
+    if (nr <= self->capacity_spans)
+        return 0;
+    struct span *spans = realloc(self->spans, nr * 2 * sizeof(*spans));
+    if (!spans)
+        return -ENOMEM;
+    self->spans = spans;
+    self->capacity_spans = nr * 2;
+    return 0;
+}
+
+/* Reads inside a DataLoader range show where the data set lies. */
+static void learn_dataset(struct pass_breakdown *self, const struct window_state *state, size_t nr)
+{
+    uint64_t range_end = 0;
+    for (size_t i = 0; i < nr; i++) {
+        const struct piece *piece = &state->pieces.list[state->pieces.head + i];
+        if (piece->kind == PIECE_DATA_RANGE && piece->end_ns > range_end)
+            range_end = piece->end_ns;
+        else if (piece->kind == PIECE_READ && piece->end_ns <= range_end && group_is_data(piece->group))
+            self->is_dataset[piece->group->index] = true;
+    }
+}
+
+static int make_spans(struct pass_breakdown *self, struct window_state *state, uint64_t to_ns, size_t *ret_nr)
+{
+    size_t nr_pieces = pieces_before(&state->pieces, to_ns), nr = 0;
+    int rc = reserve_spans(self, nr_pieces + state->rank->nr_checkpoints + 1);
+    if (rc)
+        return rc;
+    learn_dataset(self, state, nr_pieces);
+    for (size_t i = 0; i < nr_pieces; i++) {
+        const struct piece *piece = &state->pieces.list[state->pieces.head + i];
+        enum layer layer = layer_of(self, state, piece);
+        /* A burst that is nothing of its own is blocked only while inside its calls. */
+        bool is_burst = layer == LAYER_BLOCKED && piece->busy_ns && piece->busy_ns < piece->end_ns - piece->start_ns;
+        if (layer != LAYER_MAX)
+            self->spans[nr++] = (struct span){
+                piece->start_ns, is_burst ? piece->start_ns + piece->busy_ns : piece->end_ns, layer};
+    }
+    if (!state->ranges) /* what is done between two reads of a batch belongs to fetching it */
+        layers_join(self->spans, nr, LAYER_DATA, TH_JOIN_NS);
+    for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
+        const struct checkpoint *checkpoint = &state->rank->checkpoints[i];
+        if (checkpoint->start_ns >= to_ns)
+            break;
+        if (checkpoint->own)
+            self->spans[nr++] = (struct span){checkpoint->start_ns, checkpoint->end_ns, LAYER_CHECKPOINT};
+    }
+    *ret_nr = nr;
+    return 0;
+}
+
+/* How the thread spent its data time, for the case that it loads by itself: the same sweep with waits first. */
+static int measure_loading(struct window_state *state, struct span *spans, size_t nr, uint64_t to_ns,
+                           const uint64_t split[LAYER_MAX + 1])
+{
+    uint64_t with_waits[LAYER_MAX + 1];
+    for (size_t i = 0; i < nr; i++)
+        if (spans[i].layer == LAYER_BLOCKED)
+            spans[i].layer = LAYER_KERNEL;
+    int rc = layers_split(spans, nr, state->cursor_ns, to_ns, with_waits);
+    if (rc)
+        return rc;
+    uint64_t left = with_waits[LAYER_DATA] < split[LAYER_DATA] ? split[LAYER_DATA] - with_waits[LAYER_DATA] : 0;
+    state->facts->data_ns += split[LAYER_DATA];
+    state->facts->data_blocked_ns += left;
+    for (size_t i = 0; i < pieces_before(&state->pieces, to_ns); i++) {
+        const struct piece *piece = &state->pieces.list[state->pieces.head + i];
+        if (piece->kind == PIECE_READ && piece->end_ns <= to_ns && group_is_data(piece->group))
+            state->facts->data_read_ns += piece->busy_ns;
+    }
+    return 0;
+}
+
+/* Short waits lie anywhere in the time that is not a recorded wait; those within data or checkpoint time are that. */
+static uint64_t short_waits_while_running(const struct window_state *state, uint64_t to_ns,
+                                          const uint64_t split[LAYER_MAX + 1])
+{
+    double total = (double)pieces_spread_within(&state->pieces, state->cursor_ns, to_ns);
+    double running = (double)split[LAYER_MAX];
+    double possible = running + (double)split[LAYER_DATA] + (double)split[LAYER_CHECKPOINT];
+    uint64_t ns = possible > 0 ? (uint64_t)(total * (running / possible)) : 0;
+    return ns < split[LAYER_MAX] ? ns : split[LAYER_MAX];
+}
+
+/* Sums up [cursor, to) and forgets it. */
+static int sum_up(struct pass_breakdown *self, struct window_state *state, uint64_t to_ns)
+{
+    uint64_t split[LAYER_MAX + 1];
+    size_t nr = 0;
+    if (to_ns <= state->cursor_ns)
+        return 0;
+    int rc = make_spans(self, state, to_ns, &nr);
+    rc = rc ? rc : layers_split(self->spans, nr, state->cursor_ns, to_ns, split);
+    rc = rc ? rc : measure_loading(state, self->spans, nr, to_ns, split);
+    if (rc)
+        return rc;
+    uint64_t short_waits = short_waits_while_running(state, to_ns, split);
+    split[LAYER_MAX] -= short_waits;
+    split[LAYER_BLOCKED] += short_waits;
+    for (unsigned layer = 0; layer <= LAYER_MAX; layer++)
+        state->sum_ns[class_of_layer[layer]] += split[layer];
+    for (size_t i = state->pieces.head; i < state->pieces.nr; i++) {
+        const struct piece *piece = &state->pieces.list[i];
+        struct checkpoint *checkpoint = piece->kind == PIECE_WAIT && piece->end_ns <= to_ns ? awaited(state, piece) : NULL;
+        if (checkpoint)
+            checkpoint->stall_ns += piece->end_ns - piece->start_ns;
+    }
+    pieces_forget(&state->pieces, to_ns);
+    state->cursor_ns = to_ns;
+    return 0;
+}
+
+static void note_checkpoints(struct window_state *state, uint64_t end_ns)
+{
+    for (size_t i = 0; i < state->rank->nr_checkpoints; i++) {
+        struct checkpoint *checkpoint = &state->rank->checkpoints[i];
+        if (checkpoint->start_ns >= end_ns)
+            break;
+        if (checkpoint->step == TR_UNKNOWN && checkpoint->start_ns >= state->start_ns)
+            checkpoint->step = (int64_t)(state->rank->step_base + state->index);
+    }
+    while (state->next_checkpoint < state->rank->nr_checkpoints &&
+           state->rank->checkpoints[state->next_checkpoint].end_ns + TH_CKPT_JOIN_NS < end_ns)
+        state->next_checkpoint++;
+}
+
+static void count_window(struct window_state *state, const struct report_step *row)
+{
+    struct rank_facts *facts = state->facts;
+    if (row->warmup || row->incomplete)
+        return;
+    facts->windows++;
+    facts->window_ns += row->end_ns - row->start_ns;
+    for (unsigned i = 0; i < BC_MAX; i++)
+        facts->class_ns[i] += (uint64_t)row->class_ns[i];
+    if (facts->nr_waits < FACTS_WAITS_MAX)
+        facts->waits[facts->nr_waits++] = (float)row->class_ns[BC_dataloader];
+    histogram_add(&facts->step_lengths, row->end_ns - row->start_ns, 1);
+}
+
+static int close_window(struct pass_breakdown *self, struct window_state *state, uint64_t end_ns, bool incomplete)
+{
+    if (end_ns < state->cursor_ns)
+        end_ns = state->cursor_ns;
+    int rc = sum_up(self, state, end_ns);
+    if (rc)
+        return rc;
+    struct report_step row = {.step = (uint32_t)(state->rank->step_base + state->index), .rank = state->rank->number,
+                              .warmup = state->index < state->rank->warmup, .incomplete = incomplete,
+                              .start_ns = state->start_ns, .end_ns = end_ns, .comm_wait_ns = TR_UNKNOWN,
+                              .comm_transfer_ns = TR_UNKNOWN, .pp_bubble_ns = TR_UNKNOWN,
+                              .comm_overlapped_ns = TR_UNKNOWN};
+    for (unsigned i = 0; i < BC_MAX; i++)
+        row.class_ns[i] = (int64_t)state->sum_ns[i];
+    row.dataloader_host_wait_ns = row.class_ns[BC_dataloader];
+    count_window(state, &row);
+    note_checkpoints(state, end_ns);
+    memset(state->sum_ns, 0, sizeof(state->sum_ns));
+    state->start_ns = state->cursor_ns = end_ns;
+    state->index++;
+    return report_add_step(self->report, &row);
+}
+
+/* Closes the windows that nothing can be added to any more. */
+static int advance(struct pass_breakdown *self, struct window_state *state, uint64_t now_ns)
+{
+    struct rank *rank = state->rank;
+    int rc = 0;
+    while (!rc && rank->nr_points >= 2 && rank_point(rank, 1) + TH_LATE_NS < now_ns) {
+        if (!state->index)
+            state->start_ns = state->cursor_ns = rank_point(rank, 0);
+        rc = close_window(self, state, rank_point(rank, 1), false);
+        rank_points_drop(rank, 1);
+    }
+    /* A window with very many pieces is summed up as far as nothing can come late. */
+    if (!rc && state->pieces.nr - state->pieces.head > TH_PENDING_MAX && state->content_ns > TH_LATE_NS)
+        rc = sum_up(self, state, state->content_ns - TH_LATE_NS);
+    return rc;
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+/* Events about files give the start of a burst and how long it lasted; a short one is as long as its calls took. */
+static int add_read(struct window_state *state, struct job *job, uint32_t name, uint64_t start_ns, uint64_t dur_ns,
+                    uint32_t busy_ns, uint16_t count)
+{
+    const struct name *place = job_name(job, job->process, name);
+    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_READ, .start_ns = start_ns,
+                                                      .end_ns = start_ns + dur_ns,
+                                                      .busy_ns = count > 1 ? busy_ns : dur_ns,
+                                                      .group = place ? place->group : NULL});
+}
+
+static int add_wait(struct window_state *state, unsigned kind, uint64_t obj, uint32_t waker, uint64_t start_ns,
+                    uint64_t dur_ns)
+{
+    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_WAIT, .start_ns = start_ns,
+                                                      .end_ns = start_ns + dur_ns, .obj = obj, .waker = waker,
+                                                      .wait_kind = (uint8_t)kind});
+}
+
+static int add_piece(struct pass_breakdown *self, struct window_state *state, const struct event *event)
+{
+    const struct tr_file_io *io = &event->u.file_io;
+    const struct tr_file_meta *meta = &event->u.file_meta;
+    const struct tr_sock_io *sock = &event->u.sock_io;
+    const struct tr_pipe_io *pipe_io = &event->u.pipe_io;
+    const struct tr_wait *wait = &event->u.wait;
+    const struct tr_open_op *op = &event->u.open_op;
+    const struct tr_file_op *file = &event->u.file_op;
+    const struct tr_anchor *anchor = &event->u.anchor;
+    switch (event->kind) {
+    case EV_anchor:
+        return anchor->kind != TR_anchor_kind_dataloader
+                   ? 0
+                   : pieces_add(&state->pieces, &(struct piece){.kind = PIECE_DATA_RANGE, .start_ns = anchor->start_ns,
+                                                                .end_ns = anchor->start_ns + anchor->dur_ns});
+    case EV_file_io:
+        if (io->op == TR_io_op_write)
+            return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_WRITE, .start_ns = io->start_ns,
+                                                              .end_ns = io->start_ns + io->dur_ns,
+                                                              .busy_ns = io->count > 1 ? io->busy_ns : io->dur_ns});
+        return add_read(state, self->job, io->name, io->start_ns, io->dur_ns, io->busy_ns, io->count);
+    case EV_file_meta:
+        return add_read(state, self->job, meta->name, meta->start_ns, meta->dur_ns, meta->busy_ns, meta->count);
+    case EV_sock_io:
+        if (sock->op == TR_io_op_write)
+            return 0;
+        return add_read(state, self->job, sock->name, sock->start_ns, sock->dur_ns, sock->busy_ns, sock->count);
+    case EV_pipe_io:
+        if (pipe_io->op == TR_io_op_write)
+            return 0;
+        return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_FEED, .start_ns = pipe_io->start_ns,
+                                                          .end_ns = pipe_io->start_ns + pipe_io->dur_ns,
+                                                          .obj = pipe_io->inode});
+    case EV_wait:
+        return add_wait(state, wait->kind, wait->obj, wait->waker, wait->start_ns, wait->dur_ns);
+    case EV_open_op:
+        return add_wait(state, op->kind, op->obj, 0, op->start_ns, op->age_ns);
+    case EV_wait_sum:
+        return pieces_spread(&state->pieces, event->u.wait_sum.since_ns, event->ts_ns, event->u.wait_sum.total_ns);
+    case EV_file_op:
+        return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_FILE_OP, .start_ns = file->start_ns,
+                                                          .end_ns = file->start_ns + file->dur_ns});
+    default:
+        return 0;
+    }
+}
+
+/* A process that is not a trainer and reads is a loader: what it reads is the data set. */
+static void see_loader(struct pass_breakdown *self, const struct event *event)
+{
+    const struct process *process = self->job->process;
+    uint32_t id = event->kind == EV_file_io && event->u.file_io.op == TR_io_op_read ? event->u.file_io.name
+                  : event->kind == EV_sock_io && event->u.sock_io.op == TR_io_op_read ? event->u.sock_io.name
+                                                                                     : 0;
+    if (!id || process->role == ROLE_launcher)
+        return;
+    const struct name *name = job_name(self->job, process, id);
+    if (name && group_is_data(name->group))
+        self->is_dataset[name->group->index] = true;
+}
+
+static int event(void *arg, const struct event *event)
+{
+    struct pass_breakdown *self = arg;
+    const struct rank *rank = thread_rank(self->job->thread);
+    if (!rank) {
+        if (self->job->process->role != ROLE_trainer)
+            see_loader(self, event);
+        return 0;
+    }
+    struct window_state *state = &self->windows[rank->index];
+    if (event->ts_ns <= rank->begin_ns)
+        return 0; /* before the first window */
+    int rc = add_piece(self, state, event);
+    if (event->ts_ns > state->content_ns)
+        state->content_ns = event->ts_ns;
+    return rc ? rc : advance(self, state, event->ts_ns);
+}
+
+static int finish_rank(struct pass_breakdown *self, struct window_state *state)
+{
+    struct rank *rank = state->rank;
+    int rc = advance(self, state, UINT64_MAX);
+    if (rc)
+        return rc;
+    if (rank->nr_points && !state->index)
+        state->start_ns = state->cursor_ns = rank_point(rank, 0);
+    if (!rank->nr_points && self->job->method != ANCHORS_run)
+        return 0; /* it never passed an anchor: there is no window to tell of */
+    rc = close_window(self, state, rank->end_ns, self->job->method != ANCHORS_run);
+    for (size_t i = 0; i < rank->nr_checkpoints; i++)
+        if (rank->checkpoints[i].own)
+            rank->checkpoints[i].stall_ns = rank->checkpoints[i].end_ns - rank->checkpoints[i].start_ns;
+    return rc;
+}
+
+static int finish(void *arg, struct report *report)
+{
+    struct pass_breakdown *self = arg;
+    int rc = 0;
+    for (size_t i = 0; i < self->job->nr_ranks && !rc; i++)
+        rc = finish_rank(self, &self->windows[i]);
+    return rc;
+}
+
+const struct pass pass_breakdown = {"breakdown", "each step's time by class", new, event, finish, pass_free};

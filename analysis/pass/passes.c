@@ -1,0 +1,14 @@
+/* passes.c - all passes, in the order in which they see an event and finish. Adding one: docs/HOWTO_ADD_PASS.md. */
+#include <stddef.h>
+
+#include "analysis/pass/pass.h"
+
+extern const struct pass pass_job, pass_steps, pass_breakdown, pass_io;
+
+const struct pass *const passes[] = {
+    &pass_job,
+    &pass_steps,
+    &pass_breakdown,
+    &pass_io,
+    NULL,
+};
