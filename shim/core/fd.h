@@ -11,7 +11,7 @@ enum fd_kind { FD_UNKNOWN, FD_FILE, FD_PIPE, FD_SOCK, FD_OTHER };
 
 struct fd_entry {
     _Atomic uint8_t kind;             /* enum fd_kind; written last */
-    bool writes;                      /* opened for writing: its end is told */
+    _Atomic bool writes;              /* opened for writing: its end is told */
     _Atomic uint32_t dir;             /* name id of the directory */
     _Atomic uint32_t name;            /* name id of file or peer; 0: small so far, its directory stands for it */
     _Atomic uint64_t inode;

@@ -70,11 +70,13 @@ static void meet_at_home(void)
         setenv("LTTNG_HOME", home, 1);
 }
 
-/* What LTTng reads when it is loaded: never wait long for a daemon; never read every library through our hooks. */
-static void set_up_lttng(void)
+/* What LTTng reads when it is loaded (never wait long for a daemon; never read every library through our hooks), and
+ * what NVTX reads at the job's first range. What the user has set stays. */
+static void set_up_environment(void)
 {
     setenv("LTTNG_UST_REGISTER_TIMEOUT", "100", 0);
     setenv("LTTNG_UST_WITHOUT_BADDR_STATEDUMP", "1", 0);
+    setenv("NVTX_INJECTION64_PATH", core_path, 0); /* ranges the job marks by NVTX: shim/core/nvtx.c */
     meet_at_home();
 }
 
@@ -92,7 +94,7 @@ static void load_core(int late)
 
     int saved_errno = errno;
     shim_tls.frame = __builtin_frame_address(0); /* what loading does is not the job's */
-    set_up_lttng();
+    set_up_environment();
     void *(*open_library)(const char *, int) = (void *(*)(const char *, int))real_dlopen;
     void *lib = open_library(core_path, RTLD_NOW | RTLD_LOCAL);
     shim_core_start_fn start = lib ? (shim_core_start_fn)dlsym(lib, "trshim_core_start") : NULL;

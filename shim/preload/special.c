@@ -1,4 +1,5 @@
 /* special.c - the hooks of hooks_special.def: calls that need more than one line. */
+#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -254,6 +255,47 @@ SPECIAL(int, execvpe, (const char *path, char *const argv[], char *const envp[])
 {
     before_exec(path);
     return real.execvpe(path, argv, envp);
+}
+
+/* The list forms become arrays on the stack: libc's own would call exec inside itself, where nobody sees it. */
+#define EXEC_LIST(call)                                                                                                \
+    do {                                                                                                               \
+        va_list args;                                                                                                  \
+        size_t n = 0; /* arguments before the NULL */                                                                  \
+        va_start(args, arg);                                                                                           \
+        for (const char *a = arg; a; a = va_arg(args, char *))                                                         \
+            n++;                                                                                                       \
+        va_end(args);                                                                                                  \
+        char **argv = __builtin_alloca((n + 1) * sizeof(*argv));                                                       \
+        va_start(args, arg);                                                                                           \
+        argv[0] = (char *)arg;                                                                                         \
+        for (size_t i = 1; i <= n; i++)                                                                                \
+            argv[i] = va_arg(args, char *);                                                                            \
+        char **envp = NULL;                                                                                            \
+        if (call == EXECLE)                                                                                            \
+            envp = va_arg(args, char **);                                                                              \
+        va_end(args);                                                                                                  \
+        before_exec(path);                                                                                             \
+        return call == EXECLP   ? real.execvp(path, argv)                                                              \
+               : call == EXECLE ? real.execve(path, argv, envp)                                                        \
+                                : real.execv(path, argv);                                                              \
+    } while (0)
+
+enum { EXECL, EXECLP, EXECLE };
+
+SPECIAL(int, execl, (const char *path, const char *arg, ...))
+{
+    EXEC_LIST(EXECL);
+}
+
+SPECIAL(int, execlp, (const char *path, const char *arg, ...))
+{
+    EXEC_LIST(EXECLP);
+}
+
+SPECIAL(int, execle, (const char *path, const char *arg, ...))
+{
+    EXEC_LIST(EXECLE);
 }
 
 SPECIAL(int, fexecve, (int fd, char *const argv[], char *const envp[]))
