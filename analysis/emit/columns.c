@@ -10,7 +10,7 @@
     _Generic(((row *)0)->field, uint32_t: COL_U32, uint64_t: COL_U64, int: COL_INT, int64_t: COL_I64,                  \
              double: COL_DOUBLE, const char *: COL_STR, bool: COL_BOOL)
 
-/* JSON and text; JSON only; a key that is always null until a later source fills it. */
+/* A column of JSON and text; of JSON only; a key that is always null until a later source fills it. */
 #define TEXT(row, field, unit, word, drop) {#field, TYPE_OF(row, field), offsetof(row, field), UNIT_##unit, W_##word, drop},
 #define JSON(row, field) {#field, TYPE_OF(row, field), offsetof(row, field), UNIT_NONE, W_none, 0},
 #define ABSENT(key) {key, COL_NULL, 0, UNIT_NONE, W_none, 0},
@@ -78,8 +78,11 @@ COLUMNS(io);
 static const struct column workers[] = {
 #define R struct report_worker
     TEXT(R, rank, NONE, rank, 0) TEXT(R, pid, NONE, pid, 0)
-    TEXT(R, reading_ns, TIME, reading, 0) TEXT(R, cpu_ns, TIME, on_cpu, 0) TEXT(R, runnable_ns, TIME, ready, 0)
-    TEXT(R, blocked_ns, TIME, blocked, 0) TEXT(R, batches, COUNT, batches, 2) TEXT(R, bytes_read, BYTES, bytes_read, 1)
+    JSON(R, reading_ns) JSON(R, cpu_ns) JSON(R, runnable_ns) JSON(R, blocked_ns)
+#define PART(name, word) {NULL, COL_WORKER_SHARE, offsetof(R, name##_ns), UNIT_SHARE, W_##word, 0},
+    PART(reading, reading) PART(cpu, on_cpu) PART(runnable, ready) PART(blocked, blocked)
+#undef PART
+    TEXT(R, batches, COUNT, batches, 2) TEXT(R, bytes_read, BYTES, bytes_read, 1)
 #undef R
 };
 COLUMNS(workers);
@@ -142,6 +145,12 @@ struct cell cell_value(const struct column *column, const void *row)
         const struct report_breakdown *sums = row;
         int64_t ns = *(const int64_t *)field;
         return ns == TR_UNKNOWN || !sums->window_ns ? unknown : real((double)ns / (double)sums->window_ns);
+    }
+    case COL_WORKER_SHARE: {
+        const struct report_worker *worker = row;
+        double all = (double)worker->reading_ns + (double)worker->cpu_ns + (double)worker->runnable_ns +
+                     (double)worker->blocked_ns;
+        return all > 0 ? real((double)*(const uint64_t *)field / all) : unknown;
     }
     case COL_NULL:
         break;

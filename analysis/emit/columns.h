@@ -9,7 +9,19 @@
 
 #include "analysis/emit/words.h"
 
-enum column_type { COL_U32, COL_U64, COL_INT, COL_I64, COL_DOUBLE, COL_STR, COL_BOOL, COL_TRUTH, COL_SHARE, COL_NULL };
+enum column_type {
+    COL_U32,
+    COL_U64,
+    COL_INT,
+    COL_I64,
+    COL_DOUBLE,
+    COL_STR,
+    COL_BOOL,
+    COL_TRUTH,
+    COL_SHARE,
+    COL_WORKER_SHARE,
+    COL_NULL
+};
 enum column_unit { UNIT_NONE, UNIT_COUNT, UNIT_TIME, UNIT_BYTES, UNIT_SHARE };
 
 struct column {

@@ -21,8 +21,11 @@ int emit_text(struct report *report, const struct screen *screen, FILE *out)
     const struct page page = {report, screen, out};
     int rc = 0;
 
-    for (size_t i = 0; !rc && i < sizeof sections / sizeof *sections; i++)
+    for (size_t i = 0; !rc && i < sizeof sections / sizeof *sections; i++) {
         rc = sections[i](&page);
+        if (i == 0)
+            putc('\n', out);
+    }
     return flush(out, rc);
 }
 

@@ -94,6 +94,19 @@ void screen_pad(FILE *out, unsigned cells)
         putc(' ', out);
 }
 
+/* A number stays with its unit: "2 s", "40 %", "64 KiB". */
+static bool glues(const char *text, size_t blank)
+{
+    size_t letters = 0;
+
+    if (blank == 0 || text[blank - 1] < '0' || text[blank - 1] > '9')
+        return false;
+    for (const char *at = text + blank + 1;
+         *at == '%' || *at == '/' || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z'); at++)
+        letters++;
+    return letters >= 1 && letters <= 4;
+}
+
 /* Bytes of text that go on a line of `cells`; *ret_skip: blanks behind them that are dropped. */
 static size_t line_length(const char *text, unsigned cells, size_t *ret_skip)
 {
@@ -104,7 +117,7 @@ static size_t line_length(const char *text, unsigned cells, size_t *ret_skip)
         return fits;
     size_t best = 0;
     for (size_t at = 0; at <= fits;) {
-        if (text[at] == ' ')
+        if (text[at] == ' ' && !glues(text, at))
             best = at;
         size_t length = utf8_printable(text + at);
         at += length ? length : 1;

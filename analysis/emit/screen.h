@@ -31,7 +31,7 @@ enum style {
     GLYPH(comm_exposed, "▓", "=")                                                                                      \
     GLYPH(copy_exposed, "▚", "c")                                                                                      \
     GLYPH(dataloader, "░", ".")                                                                                        \
-    GLYPH(checkpoint, "▒", "%")                                                                                        \
+    GLYPH(checkpoint, "▒", "+")                                                                                        \
     GLYPH(sync, "▞", "s")                                                                                              \
     GLYPH(host, "▖", "h")                                                                                              \
     GLYPH(other, "·", "-")                                                                                             \

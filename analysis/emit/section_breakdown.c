@@ -161,7 +161,7 @@ static void heading(const struct page *page, struct table *table, const struct c
 
     snprintf(text, sizeof text, "%s%s%s", word(page->report->lang, column->heading), class >= 0 ? " " : "",
              class >= 0 ? screen_glyph(page->screen, class_looks[class].glyph) : "");
-    table_column(table, text, ALIGN_RIGHT, column->drop, false);
+    table_column(table, text, ALIGN_RIGHT, column->drop, CUT_NOT);
 }
 
 static void rank_row(const struct page *page, struct table *table, const char *ranks,
@@ -191,11 +191,11 @@ static int rank_table(const struct page *page)
     struct table *table = table_new();
     int rc = rank_groups_init(&groups, report->per_rank, report->nr_per_rank);
 
-    table_column(table, word(report->lang, W_rank), ALIGN_LEFT, 0, true);
+    table_column(table, word(report->lang, W_rank), ALIGN_LEFT, 0, CUT_END);
     for (size_t i = 0; i < columns_breakdown.nr; i++)
         if (column_shown(report, &columns_breakdown.column[i]))
             heading(page, table, &columns_breakdown.column[i]);
-    table_column(table, "", ALIGN_LEFT, 6, false);
+    table_column(table, "", ALIGN_LEFT, 6, CUT_NOT);
 
     for (size_t i = 0; !rc && i < groups.nr; i++) {
         char ranks[64];

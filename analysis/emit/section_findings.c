@@ -26,11 +26,11 @@ static int list(const struct page *page)
     enum lang lang = report->lang;
     struct table *table = table_new();
 
-    table_column(table, word(lang, W_severity), ALIGN_LEFT, 0, false);
-    table_column(table, word(lang, W_finding), ALIGN_LEFT, 0, false);
-    table_column(table, word(lang, W_rank), ALIGN_LEFT, 3, false);
-    table_column(table, word(lang, W_lost), ALIGN_RIGHT, 2, false);
-    table_column(table, word(lang, W_numbers), ALIGN_LEFT, 1, true);
+    table_column(table, word(lang, W_severity), ALIGN_LEFT, 0, CUT_NOT);
+    table_column(table, word(lang, W_finding), ALIGN_LEFT, 0, CUT_NOT);
+    table_column(table, word(lang, W_rank), ALIGN_LEFT, 2, CUT_NOT);
+    table_column(table, word(lang, W_lost), ALIGN_RIGHT, 3, CUT_NOT);
+    table_column(table, word(lang, W_numbers), ALIGN_LEFT, 1, CUT_END);
     for (size_t i = 0; i < report->nr_findings; i++) {
         const struct report_finding *f = &report->findings[i];
         char ranks[48];

@@ -75,8 +75,12 @@ static void ranks_part(struct line *line)
 
     counted(ranks, sizeof ranks, report->lang, report->nr_per_rank ? report->nr_per_rank : report->nr_ranks, W_rank_one,
             W_ranks_many);
+    if (!report->nr_hosts) {
+        part(line, ranks);
+        return;
+    }
     counted(hosts, sizeof hosts, report->lang, report->nr_hosts, W_on_host, W_on_hosts);
-    snprintf(text, sizeof text, report->lang == LANG_ZH ? "%2$s%1$s" : "%s %s", ranks, hosts);
+    snprintf(text, sizeof text, report->lang == LANG_ZH ? "%s，%s" : "%s %s", ranks, hosts);
     part(line, text);
 }
 

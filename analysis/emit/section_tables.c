@@ -29,16 +29,6 @@ static void more(const struct page *page, size_t nr, size_t shown)
     putc('\n', page->out);
 }
 
-static void headings(const struct page *page, struct table *table, const struct columns *columns)
-{
-    for (size_t i = 0; i < columns->nr; i++) {
-        const struct column *column = &columns->column[i];
-        if (column->heading != W_none)
-            table_column(table, word(page->report->lang, column->heading),
-                         column->type == COL_STR ? ALIGN_LEFT : ALIGN_RIGHT, column->drop, false);
-    }
-}
-
 static double number(const struct cell *cell)
 {
     return cell->kind == CELL_REAL ? cell->d : cell->kind == CELL_INT ? (double)cell->i : (double)cell->u;
@@ -78,14 +68,44 @@ static struct units cell_text(const struct page *page, const struct column *colu
     return out;
 }
 
-static void cells(const struct page *page, struct table *table, const struct columns *columns, const void *row)
+/* A table of report rows: which of the columns are shown, and where they go. */
+struct listing {
+    const struct page *page;
+    struct table *table;
+    const struct columns *columns;
+    bool shown[24];
+};
+
+/* Names, ranks and the like always do, amounts when they are not zero. */
+static bool tells_something(const struct column *column, const void *row)
 {
-    for (size_t i = 0; i < columns->nr; i++) {
-        const struct column *column = &columns->column[i];
+    struct cell cell = cell_value(column, row);
+    return cell.kind != CELL_UNKNOWN && (column->unit == UNIT_NONE || number(&cell) != 0);
+}
+
+/* Columns that may be dropped are not shown when they are unknown or zero in all rows. */
+static void headings(struct listing *listing, const void *rows, size_t nr, size_t row_size)
+{
+    for (size_t i = 0; i < listing->columns->nr; i++) {
+        const struct column *column = &listing->columns->column[i];
         if (column->heading == W_none)
             continue;
-        struct cell cell = cell_value(column, row);
-        table_cell(table, STYLE_NONE, cell_text(page, column, &cell).text);
+        listing->shown[i] = !column->drop;
+        for (size_t r = 0; !listing->shown[i] && r < nr; r++)
+            listing->shown[i] = tells_something(column, (const char *)rows + r * row_size);
+        if (listing->shown[i])
+            table_column(listing->table, word(listing->page->report->lang, column->heading),
+                         column->type == COL_STR ? ALIGN_LEFT : ALIGN_RIGHT, column->drop, CUT_NOT);
+    }
+}
+
+static void cells(const struct listing *listing, const void *row)
+{
+    for (size_t i = 0; i < listing->columns->nr; i++) {
+        if (!listing->shown[i])
+            continue;
+        struct cell cell = cell_value(&listing->columns->column[i], row);
+        table_cell(listing->table, STYLE_NONE, cell_text(listing->page, &listing->columns->column[i], &cell).text);
     }
 }
 
@@ -132,10 +152,11 @@ int section_workers(const struct page *page)
     qsort(order, report->nr_workers, sizeof *order, compare);
 
     title(page, W_workers);
-    headings(page, table, &columns_workers);
+    struct listing listing = {page, table, &columns_workers, {false}};
+    headings(&listing, report->workers, report->nr_workers, sizeof *report->workers);
     for (size_t i = 0; i < report->nr_workers && i < ROWS_MAX; i++) {
         table_row(table);
-        cells(page, table, &columns_workers, &report->workers[order[i].index]);
+        cells(&listing, &report->workers[order[i].index]);
     }
     int rc = table_print(table, page->screen, 2, page->out);
     more(page, report->nr_workers, ROWS_MAX);
@@ -170,12 +191,13 @@ int section_io(const struct page *page)
     qsort(order, report->nr_io, sizeof *order, compare);
 
     title(page, W_io);
-    table_column(table, word(report->lang, W_place), ALIGN_LEFT, 0, true);
-    headings(page, table, &columns_io);
+    table_column(table, word(report->lang, W_place), ALIGN_LEFT, 0, CUT_MIDDLE);
+    struct listing listing = {page, table, &columns_io, {false}};
+    headings(&listing, report->io, report->nr_io, sizeof *report->io);
     for (size_t i = 0; i < report->nr_io && i < ROWS_MAX; i++) {
         table_row(table);
         table_cell(table, STYLE_NONE, io_place(&report->io[order[i].index]));
-        cells(page, table, &columns_io, &report->io[order[i].index]);
+        cells(&listing, &report->io[order[i].index]);
     }
     int rc = table_print(table, page->screen, 2, page->out);
     more(page, report->nr_io, ROWS_MAX);
@@ -194,14 +216,15 @@ int section_checkpoints(const struct page *page)
         return 0;
     struct table *table = table_new();
     title(page, W_checkpoints);
-    table_column(table, word(report->lang, W_path), ALIGN_LEFT, 0, true);
-    headings(page, table, &columns_checkpoints);
-    table_column(table, word(report->lang, W_mode), ALIGN_LEFT, 2, false);
+    table_column(table, word(report->lang, W_path), ALIGN_LEFT, 0, CUT_MIDDLE);
+    struct listing listing = {page, table, &columns_checkpoints, {false}};
+    headings(&listing, report->checkpoints, report->nr_checkpoints, sizeof *report->checkpoints);
+    table_column(table, word(report->lang, W_mode), ALIGN_LEFT, 2, CUT_NOT);
     for (size_t i = 0; i < report->nr_checkpoints && i < ROWS_MAX; i++) {
         const struct report_checkpoint *row = &report->checkpoints[i];
         table_row(table);
         table_cell(table, STYLE_NONE, row->path ? row->path : "?");
-        cells(page, table, &columns_checkpoints, row);
+        cells(&listing, row);
         table_cell(table, STYLE_NONE, word(report->lang, row->sync ? W_mode_sync : W_mode_async));
     }
     int rc = table_print(table, page->screen, 2, page->out);

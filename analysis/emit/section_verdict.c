@@ -5,6 +5,7 @@
 
 #include "analysis/emit/sections.h"
 #include "analysis/emit/words.h"
+#include "analysis/report/finding.h"
 #include "analysis/report/units.h"
 
 int verdict_finding(const struct report *report)
@@ -17,33 +18,53 @@ static void labelled(const struct page *page, enum word label, enum style style,
     screen_paragraph(page->screen, page->out, 0, word(page->report->lang, label), style, 9, text);
 }
 
-/* Where there is nothing to complain of, the numbers that show it. */
-static int healthy(const struct page *page)
+/* Fewer steady steps on every rank than shares can be judged by. */
+static bool is_short(const struct report *report)
 {
-    const struct report *report = page->report;
+    for (size_t i = 0; i < report->nr_per_rank; i++)
+        if (report->per_rank[i].steps >= REPORT_SHORT_RUN_STEPS)
+            return false;
+    return true;
+}
+
+/* The class with most time beside compute. */
+static enum breakdown_class biggest_rest(const struct report_breakdown *row)
+{
+    int biggest = BC_compute + 1;
+
+    for (int c = biggest + 1; c < BC_MAX; c++)
+        if (row->class_ns[c] > row->class_ns[biggest])
+            biggest = c;
+    return (enum breakdown_class)biggest;
+}
+
+/* Nothing to complain of, or too little to do so: the numbers that show it. */
+static void no_verdict(const struct page *page)
+{
     static const enum word names[BC_MAX] = {
 #define CLASS(name, heading) [BC_##name] = W_long_##name,
         BREAKDOWN_CLASSES(CLASS)
 #undef CLASS
     };
-    int biggest = BC_compute + 1;
-    char first[192], second[192], text[400];
+    const struct report *report = page->report;
+    const struct report_breakdown *mean = &report->mean;
+    char start[192], text[400];
 
-    if (!report->mean.window_ns) {
+    if (!mean->window_ns) {
         labelled(page, W_verdict, STYLE_BOLD, word(report->lang, W_no_data));
-        return 0;
+        return;
     }
-    for (int c = biggest + 1; c < BC_MAX; c++)
-        if (report->mean.class_ns[c] > report->mean.class_ns[biggest])
-            biggest = c;
-    snprintf(first, sizeof first, word(report->lang, W_healthy),
-             units_share(report_share(&report->mean, report->mean.class_ns[BC_compute])).text);
-    snprintf(second, sizeof second, word(report->lang, W_healthy_biggest), word(report->lang, names[biggest]),
-             units_share(report_share(&report->mean, report->mean.class_ns[biggest])).text);
-    snprintf(text, sizeof text, report->lang == LANG_ZH ? "%s%s" : "%s %s", first,
-             report->mean.class_ns[biggest] ? second : "");
-    labelled(page, W_verdict, STYLE_GREEN, text);
-    return 0;
+    enum breakdown_class rest = biggest_rest(mean);
+    double rest_share = report_share(mean, mean->class_ns[rest]);
+    bool healthy = severity_of_share(rest_share) == SEVERITY_LOW, few = mean->all_windows || is_short(report);
+    snprintf(start, sizeof start,
+             word(report->lang, few       ? W_too_short
+                                : healthy ? W_healthy
+                                          : W_unexplained),
+             units_share(report_share(mean, mean->class_ns[BC_compute])).text);
+    snprintf(text, sizeof text, word(report->lang, W_biggest_rest), start, word(report->lang, names[rest]),
+             units_share(rest_share).text);
+    labelled(page, W_verdict, few || !healthy ? STYLE_BOLD : STYLE_GREEN, text);
 }
 
 /* "Rank 7: " where not all ranks are meant. */
@@ -65,8 +86,10 @@ int section_verdict(const struct page *page)
     int index = verdict_finding(report);
     char prefix[192], gain[192] = "", *text = NULL;
 
-    if (index < 0)
-        return healthy(page);
+    if (index < 0) {
+        no_verdict(page);
+        return 0;
+    }
 
     const struct report_finding *f = &report->findings[index];
     who(page, f, prefix, sizeof prefix);

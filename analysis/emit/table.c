@@ -9,7 +9,8 @@
 
 #define COLUMNS_MAX 24
 #define GAP 2
-#define FLEXIBLE_LEAST 16
+#define MIDDLE_LEAST 16 /* cells that a cut text keeps */
+#define END_LEAST 32
 
 struct table_cell {
     char *text; /* owned */
@@ -20,7 +21,7 @@ struct table_head {
     char *heading; /* owned */
     enum table_align align;
     uint8_t drop;
-    bool flexible;
+    enum table_cut cut;
 };
 
 struct table {
@@ -55,11 +56,11 @@ static char *copy(struct table *table, const char *text)
     return text_copy;
 }
 
-void table_column(struct table *table, const char *heading, enum table_align align, uint8_t drop, bool flexible)
+void table_column(struct table *table, const char *heading, enum table_align align, uint8_t drop, enum table_cut cut)
 {
     if (!table || table->nr_columns == COLUMNS_MAX)
         return;
-    table->columns[table->nr_columns++] = (struct table_head){copy(table, heading), align, drop, flexible};
+    table->columns[table->nr_columns++] = (struct table_head){copy(table, heading), align, drop, cut};
 }
 
 void table_row(struct table *table)
@@ -120,10 +121,10 @@ static bool shrink(const struct table *table, struct layout *layout, unsigned ro
         unsigned total = total_width(table, layout);
         if (total <= room)
             return true;
-        if (!table->columns[c].flexible || !layout->width[c])
+        if (table->columns[c].cut == CUT_NOT || !layout->width[c])
             continue;
-        unsigned over = total - room;
-        unsigned least = layout->width[c] < FLEXIBLE_LEAST ? layout->width[c] : FLEXIBLE_LEAST;
+        unsigned over = total - room, least = table->columns[c].cut == CUT_END ? END_LEAST : MIDDLE_LEAST;
+        least = layout->width[c] < least ? layout->width[c] : least;
         layout->width[c] = layout->width[c] > over + least ? layout->width[c] - over : least;
     }
     return total_width(table, layout) <= room;
@@ -157,12 +158,13 @@ static void lay_out(const struct table *table, struct layout *layout, unsigned r
 
 /* ---- printing */
 
-/* Text cut in its middle to `width` cells: what tells paths apart is mostly at their end. */
-static void put_cut(const struct screen *screen, FILE *out, enum style style, const char *text, unsigned width)
+/* Text with a part left out so that it takes `width` cells: of its end, or of its middle, as what tells paths apart is
+ * mostly at their end. */
+static void put_cut(const struct screen *screen, FILE *out, enum style style, const char *text, unsigned width,
+                    enum table_cut cut)
 {
-    unsigned head = (width - 1) / 3, tail = width - 1 - head, rest = width_of(text);
-    size_t length = width_prefix(text, head);
-    char *start = strndup(text, length);
+    unsigned head = cut == CUT_MIDDLE ? (width - 1) / 3 : width - 1, tail = width - 1 - head, rest = width_of(text);
+    char *start = strndup(text, width_prefix(text, head));
     unsigned used = start ? width_of(start) : 0;
     const char *end = text;
 
@@ -176,20 +178,27 @@ static void put_cut(const struct screen *screen, FILE *out, enum style style, co
     screen_pad(out, width - 1 - used - rest);
 }
 
+/* The last cell of a line gets no blanks behind it. */
 static void put_cell(const struct screen *screen, FILE *out, enum style style, const char *text, unsigned width,
-                     enum table_align align, bool last)
+                     const struct table_head *column, bool last)
 {
     unsigned used = width_of(text);
 
     if (used > width) {
-        put_cut(screen, out, style, text, width);
+        put_cut(screen, out, style, text, width, column->cut);
         return;
     }
-    if (align == ALIGN_RIGHT)
+    if (column->align == ALIGN_RIGHT)
         screen_pad(out, width - used);
     screen_put(screen, out, style, text);
-    if (align == ALIGN_LEFT && !last)
+    if (column->align == ALIGN_LEFT && !last)
         screen_pad(out, width - used);
+}
+
+static const char *cell_text(const struct table *table, size_t row, size_t column, bool heading)
+{
+    const char *text = heading ? table->columns[column].heading : table->cells[row * table->nr_columns + column].text;
+    return text ? text : "";
 }
 
 static void put_row(const struct table *table, const struct layout *layout, const struct screen *screen,
@@ -199,23 +208,18 @@ static void put_row(const struct table *table, const struct layout *layout, cons
     bool first = true;
 
     for (size_t c = 0; c < table->nr_columns; c++)
-        if (layout->width[c])
+        if (layout->width[c] && *cell_text(table, row, c, heading))
             last = c;
     screen_pad(out, indent);
-    for (size_t c = 0; c < table->nr_columns; c++) {
+    for (size_t c = 0; c <= last; c++) {
         if (!layout->width[c])
             continue;
         if (!first)
             screen_pad(out, GAP);
         first = false;
-        const struct table_head *column = &table->columns[c];
-        if (heading) {
-            put_cell(screen, out, STYLE_DIM, column->heading, layout->width[c], column->align, c == last);
-        } else {
-            const struct table_cell *cell = &table->cells[row * table->nr_columns + c];
-            put_cell(screen, out, cell->style, cell->text ? cell->text : "", layout->width[c], column->align,
-                     c == last);
-        }
+        enum style style = heading ? STYLE_DIM : table->cells[row * table->nr_columns + c].style;
+        put_cell(screen, out, style, cell_text(table, row, c, heading), layout->width[c], &table->columns[c],
+                 c == last);
     }
     putc('\n', out);
 }

@@ -16,9 +16,11 @@ void table_free(struct table *table);
 
 enum table_align { ALIGN_LEFT, ALIGN_RIGHT };
 
-/* Columns come before rows. `drop`: the highest goes first when there is no room, 0 never.
- * `flexible`: cut in its middle when there is no room even so (at most one column). */
-void table_column(struct table *table, const char *heading, enum table_align align, uint8_t drop, bool flexible);
+/* What gives way before columns are dropped, in at most one column: paths lose their middle, sentences their end. */
+enum table_cut { CUT_NOT, CUT_MIDDLE, CUT_END };
+
+/* Columns come before rows. `drop`: the highest goes first when there is no room, 0 never. */
+void table_column(struct table *table, const char *heading, enum table_align align, uint8_t drop, enum table_cut cut);
 void table_row(struct table *table);
 /* The next cell of the row. The text is copied. */
 void table_cell(struct table *table, enum style style, const char *text);

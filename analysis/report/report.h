@@ -226,7 +226,7 @@ const struct report_breakdown *report_mean(const struct report *report);
 /* Share of a window sum, 0 for an empty one. */
 double report_share(const struct report_breakdown *breakdown, int64_t ns);
 
-/* Steady windows' length: mean, and percentile p in 0..1 (error below 4 %). NAN without windows. */
+/* Steady windows' length: mean, and percentile p in 0..1 (error below 1 %). NAN without windows. */
 double report_step_mean_ns(const struct report *report);
 double report_step_percentile_ns(const struct report *report, double p);
 

@@ -150,37 +150,48 @@ static int count_step(struct report *report, struct steps *steps, const struct r
     return 0;
 }
 
-/* ---- distribution */
+/* ---- distribution: exact below SLOTS ns, then SLOTS slots for each doubling */
+
+#define SLOTS_LOG2 7
+#define SLOTS (1u << SLOTS_LOG2)
 
 static unsigned histogram_slot(uint64_t ns)
 {
-    if (ns < 32)
+    if (ns < SLOTS)
         return (unsigned)ns;
-    unsigned log2 = 63 - (unsigned)__builtin_clzll(ns);
-    unsigned slot = 32 + (log2 - 5) * 32 + (unsigned)((ns >> (log2 - 5)) & 31);
+    unsigned log2 = 63 - (unsigned)__builtin_clzll(ns), shift = log2 - SLOTS_LOG2;
+    unsigned slot = SLOTS * (shift + 1) + (unsigned)((ns >> shift) & (SLOTS - 1));
     return slot < STEPS_HISTOGRAM ? slot : STEPS_HISTOGRAM - 1;
 }
 
 /* Middle of a slot. */
 static double histogram_value(unsigned slot)
 {
-    if (slot < 32)
+    if (slot < SLOTS)
         return slot;
-    unsigned log2 = 5 + (slot - 32) / 32;
-    double base = ldexp(1, (int)log2), width = ldexp(1, (int)log2 - 5);
-    return base + ((slot - 32) % 32 + 0.5) * width;
+    double width = ldexp(1, (int)(slot / SLOTS) - 1);
+    return (SLOTS + slot % SLOTS + 0.5) * width;
+}
+
+static void lengths_add(struct steps_lengths *lengths, uint64_t ns, bool first)
+{
+    lengths->slots[histogram_slot(ns)]++;
+    if (first || ns < lengths->min_ns)
+        lengths->min_ns = ns;
+    if (ns > lengths->max_ns)
+        lengths->max_ns = ns;
 }
 
 double report_step_percentile_ns(const struct report *report, double p)
 {
     const struct steps *steps = &report->priv->steps;
-    const uint64_t *hist = steps->steady_mean.steps ? steps->steady_hist : steps->all_hist;
+    const struct steps_lengths *lengths = steps->steady_mean.steps ? &steps->steady_lengths : &steps->all_lengths;
     uint64_t total = report_mean(report)->steps, seen = 0;
 
     for (unsigned i = 0; total && i < STEPS_HISTOGRAM; i++) {
-        seen += hist[i];
-        if (seen >= p * total)
-            return histogram_value(i);
+        seen += lengths->slots[i];
+        if ((double)seen >= p * (double)total)
+            return fmin(fmax(histogram_value(i), (double)lengths->min_ns), (double)lengths->max_ns);
     }
     return NAN;
 }
@@ -252,15 +263,15 @@ int steps_add(struct report *report, const struct report_step *row)
     if (rc)
         return rc;
 
-    unsigned slot = histogram_slot(row->end_ns - row->start_ns);
+    uint64_t length_ns = row->end_ns - row->start_ns;
+    lengths_add(&steps->all_lengths, length_ns, !steps->all_mean.steps);
     breakdown_add(&rank->all, row);
     breakdown_add(&steps->all_mean, row);
     steps->all_mean.all_windows = true;
-    steps->all_hist[slot]++;
     if (!row->warmup && !row->incomplete) {
+        lengths_add(&steps->steady_lengths, length_ns, !steps->steady_mean.steps);
         breakdown_add(&rank->steady, row);
         breakdown_add(&steps->steady_mean, row);
-        steps->steady_hist[slot]++;
     }
     steps->all_mean.rank = steps->steady_mean.rank = INT_MIN;
     if (!row->incomplete)

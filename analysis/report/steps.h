@@ -7,7 +7,7 @@
 
 #include "analysis/report/report.h"
 
-#define STEPS_HISTOGRAM 1600 /* log-linear: 32 slots per doubling, from 1 ns to 2^50 ns */
+#define STEPS_HISTOGRAM 6144 /* log-linear: 128 slots per doubling, from 1 ns to 2^48 ns (3 days) */
 
 /* Window sums of one rank, twice: of the windows that count, and of all. */
 struct steps_rank {
@@ -24,7 +24,10 @@ struct steps {
     size_t nr_ranks;
     uint64_t *seen, *warm; /* owned; bit sets over step numbers */
     size_t nr_words;
-    uint64_t steady_hist[STEPS_HISTOGRAM], all_hist[STEPS_HISTOGRAM];
+    struct steps_lengths {
+        uint64_t slots[STEPS_HISTOGRAM];
+        uint64_t min_ns, max_ns; /* of the windows in it */
+    } steady_lengths, all_lengths;
     struct report_breakdown steady_mean, all_mean;
 };
 

@@ -82,10 +82,10 @@ struct units units_share(double share)
 
     if (isnan(share))
         snprintf(out.text, sizeof out.text, "-");
-    else if (percent == 0 || fabs(percent) >= 9.95)
-        snprintf(out.text, sizeof out.text, "%.0f %%", percent);
-    else if (fabs(percent) < 0.05)
+    else if (percent != 0 && fabs(percent) < 0.05)
         snprintf(out.text, sizeof out.text, "<0.1 %%");
+    else if (fabs(percent) >= 9.95 || fabs(percent - round(percent)) < 0.05)
+        snprintf(out.text, sizeof out.text, "%.0f %%", percent);
     else
         snprintf(out.text, sizeof out.text, "%.1f %%", percent);
     return out;
