@@ -31,6 +31,7 @@ struct class_map {
     enum event_kind kind;
     uint64_t frequency;
     size_t size; /* of struct event up to the end of its kind's fields */
+    bool has_strings;
     size_t nr_members;
     struct member members[MEMBERS_MAX];
     struct class_map *next;
@@ -43,7 +44,7 @@ struct port {
     uint64_t at, nr;
     bool ended, failed;
     char cause[CAUSE_MAX];
-    const struct class_map *last; /* tried first */
+    const struct class_map *map; /* of the current event, or of the one before */
 };
 
 struct ctf_graph {
@@ -320,6 +321,7 @@ static void map_members(struct class_map *map, const bt_field_class *payload)
         member->index = i;
         member->type = field->type;
         member->offset = offsetof(struct event, u) + field->offset;
+        map->has_strings |= member->getter == GET_STRING;
         map->nr_members++;
     }
 }
@@ -358,17 +360,18 @@ static const bt_event *current_event(const struct port *port)
     return bt_message_event_borrow_event_const(port->messages[port->at]);
 }
 
-/* The map of the current event, or NULL if there is no memory for it. */
-static const struct class_map *current_map(struct ctf_graph *graph, struct port *port)
+/* Sets port->map for the current event; NULL if there is no memory for it. */
+static void find_map(struct ctf_graph *graph, struct port *port)
 {
     const bt_event_class *class = bt_event_borrow_class_const(current_event(port));
 
-    if (port->last && port->last->class == class)
-        return port->last;
-    const struct class_map *map = graph->classes;
-    while (map && map->class != class)
-        map = map->next;
-    return port->last = map ? map : make_map(graph, class);
+    if (port->map && port->map->class == class)
+        return;
+    port->map = graph->classes;
+    while (port->map && port->map->class != class)
+        port->map = port->map->next;
+    if (!port->map)
+        port->map = make_map(graph, class);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -376,10 +379,9 @@ static const struct class_map *current_map(struct ctf_graph *graph, struct port 
 static enum ctf_what classify(struct ctf_graph *graph, struct port *port)
 {
     switch (bt_message_get_type(port->messages[port->at])) {
-    case BT_MESSAGE_TYPE_EVENT: {
-        const struct class_map *map = current_map(graph, port);
-        return map && map->kind != EV_MAX ? CTF_EVENT : CTF_UNKNOWN;
-    }
+    case BT_MESSAGE_TYPE_EVENT:
+        find_map(graph, port);
+        return port->map && port->map->kind != EV_MAX ? CTF_EVENT : CTF_UNKNOWN;
     case BT_MESSAGE_TYPE_STREAM_BEGINNING:
         return CTF_STREAM;
     case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
@@ -423,7 +425,7 @@ uint64_t ctf_graph_time(struct ctf_graph *graph, size_t number)
 {
     struct port *port = &graph->ports[number];
     const bt_clock_snapshot *clock = bt_message_event_borrow_default_clock_snapshot_const(port->messages[port->at]);
-    uint64_t cycles = bt_clock_snapshot_get_value(clock), frequency = current_map(graph, port)->frequency;
+    uint64_t cycles = bt_clock_snapshot_get_value(clock), frequency = port->map->frequency;
 
     if (frequency == 1000000000)
         return cycles;
@@ -432,7 +434,7 @@ uint64_t ctf_graph_time(struct ctf_graph *graph, size_t number)
 
 enum event_kind ctf_graph_kind(struct ctf_graph *graph, size_t number)
 {
-    return current_map(graph, &graph->ports[number])->kind;
+    return graph->ports[number].map->kind;
 }
 
 static uint64_t string_length(const bt_field *field)
@@ -445,10 +447,12 @@ static uint64_t string_length(const bt_field *field)
 size_t ctf_graph_event_size(struct ctf_graph *graph, size_t number)
 {
     struct port *port = &graph->ports[number];
-    const struct class_map *map = current_map(graph, port);
-    const bt_field *payload = bt_event_borrow_payload_field_const(current_event(port));
+    const struct class_map *map = port->map;
     size_t size = map->size;
 
+    if (!map->has_strings)
+        return size;
+    const bt_field *payload = bt_event_borrow_payload_field_const(current_event(port));
     for (size_t i = 0; i < map->nr_members; i++)
         if (map->members[i].getter == GET_STRING)
             size += 1 + string_length(
@@ -499,7 +503,7 @@ static void clear(struct event *to, const struct class_map *map)
 void ctf_graph_event_store(struct ctf_graph *graph, size_t number, struct event *to)
 {
     struct port *port = &graph->ports[number];
-    const struct class_map *map = current_map(graph, port);
+    const struct class_map *map = port->map;
     const bt_field *payload = bt_event_borrow_payload_field_const(current_event(port));
     char *room = (char *)to + map->size;
 

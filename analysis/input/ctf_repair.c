@@ -94,7 +94,7 @@ static int make_root(char **ret)
         char *root;
         if (!places[i] || !*places[i])
             continue;
-        if (asprintf(&root, "%s/trshim-XXXXXX", places[i]) < 0)
+        if (asprintf(&root, "%s/trshim-repair-XXXXXX", places[i]) < 0)
             return -ENOMEM;
         if (mkdtemp(root)) {
             *ret = root;

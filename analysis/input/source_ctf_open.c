@@ -242,7 +242,10 @@ static int add_repaired(struct opening *opening, struct source_ctf *source, cons
         return 0;
     }
     source->nr_repaired++;
-    notes_add(&source->notes, "%s", repaired->note ? repaired->note : cause);
+    if (repaired->note)
+        notes_add(&source->notes, "%s (babeltrace2: %s)", repaired->note, cause);
+    else
+        notes_add(&source->notes, "%s", cause);
     return survey_repaired(opening, source, origin, repaired);
 }
 
