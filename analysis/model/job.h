@@ -196,6 +196,12 @@ uint64_t rank_point(const struct rank *rank, size_t i);
 void rank_points_drop(struct rank *rank, size_t nr);
 void rank_point_add(void *rank, uint64_t point_ns); /* a step_point_fn */
 
+/* Whether training stood still for it: the training thread wrote it, or waited for most of it. */
+static inline bool checkpoint_is_sync(const struct checkpoint *checkpoint)
+{
+    return checkpoint->own || checkpoint->stall_ns * 2 > checkpoint->end_ns - checkpoint->start_ns;
+}
+
 /* The rank whose training thread this is, NULL if it is none. */
 static inline struct rank *thread_rank(const struct thread *thread)
 {

@@ -3,12 +3,14 @@
 
 #include "analysis/pass/pass.h"
 
-extern const struct pass pass_job, pass_steps, pass_breakdown, pass_io;
+extern const struct pass pass_job, pass_steps, pass_breakdown, pass_io, pass_workers, pass_checkpoints;
 
 const struct pass *const passes[] = {
     &pass_job,
     &pass_steps,
     &pass_breakdown,
     &pass_io,
+    &pass_workers,
+    &pass_checkpoints,
     NULL,
 };
