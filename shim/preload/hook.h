@@ -1,8 +1,11 @@
 /* hook.h - what every hook does around the real call.
  *
- * A hook is: gate closed? forward. Else hook_enter() (re-entry guard, thread known, clock), the real call,
+ * A hook is: gate closed? forward. Else hook_enter() (re-entry guard, thread known, clock), hook_out(), the real call,
  * hook_leave() (clock, errno), one call into the core, hook_done(). While the gate is closed that is two loads and a
- * branch. */
+ * branch.
+ *
+ * The guard is up while we work, not during the real call: a signal handler that runs over a blocked call is recorded,
+ * and one that leaves it by longjmp, or a cancelled thread, leaves nothing behind. */
 #ifndef TRSHIM_PRELOAD_HOOK_H
 #define TRSHIM_PRELOAD_HOOK_H
 
@@ -48,8 +51,8 @@ static inline bool hook_enter(struct shim_call *c)
     struct shim_tls *tls = &shim_tls;
     void *frame = __builtin_frame_address(0);
 
-    /* Re-entered, from a signal handler or from below. A saved frame deeper than ours is no re-entry: it was left by
-     * longjmp or thread cancellation. */
+    /* Re-entered: by a signal handler over our own work. A saved frame deeper than ours is no re-entry: a handler left
+     * it by longjmp. */
     if (unlikely(tls->frame) && (char *)tls->frame >= (char *)frame)
         return false;
     if (unlikely(tls->in_vfork) && shim_in_vfork_child(tls))
@@ -66,10 +69,17 @@ static inline bool hook_enter(struct shim_call *c)
     return true;
 }
 
+/* The real call comes next. */
+static inline void hook_out(struct shim_call *c)
+{
+    c->tls->frame = NULL;
+}
+
 static inline void hook_leave(struct shim_call *c)
 {
     c->end_ns = now_ns();
     c->saved_errno = errno;
+    c->tls->frame = __builtin_frame_address(0);
 }
 
 static inline void hook_done(struct shim_call *c)

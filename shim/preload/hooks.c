@@ -40,6 +40,7 @@ static int stdio_flags(const char *mode)
         if (!gate_open(gate) || !hook_enter(&c))                                                                       \
             return real.name args;                                                                                     \
         before;                                                                                                        \
+        hook_out(&c);                                                                                                  \
         ret rc = real.name args;                                                                                       \
         hook_leave(&c);                                                                                                \
         after;                                                                                                         \

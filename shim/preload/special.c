@@ -31,6 +31,7 @@ SPECIAL(int, close, (int fd))
     }
     core->closing(&c, fd);
     c.start_ns = now_ns();
+    hook_out(&c);
     int rc = real.close(fd);
     hook_leave(&c);
     core->closed(&c);
@@ -48,6 +49,7 @@ SPECIAL(int, fclose, (FILE * f))
     }
     core->closing(&c, fd);
     c.start_ns = now_ns();
+    hook_out(&c);
     int rc = real.fclose(f);
     hook_leave(&c);
     core->closed(&c);
@@ -120,6 +122,7 @@ SPECIAL(void *, mmap, (void *addr, size_t len, int prot, int flags, int fd, off_
             real_resolve();
         return real.mmap(addr, len, prot, flags, fd, off);
     }
+    hook_out(&c);
     void *rc = real.mmap(addr, len, prot, flags, fd, off);
     hook_leave(&c);
     mapped(&c, fd, len, rc);
@@ -135,6 +138,7 @@ SPECIAL(void *, mmap64, (void *addr, size_t len, int prot, int flags, int fd, of
             real_resolve();
         return real.mmap64(addr, len, prot, flags, fd, off);
     }
+    hook_out(&c);
     void *rc = real.mmap64(addr, len, prot, flags, fd, off);
     hook_leave(&c);
     mapped(&c, fd, len, rc);
@@ -159,6 +163,7 @@ SPECIAL(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
         return real.connect(fd, addr, len);
     core->fd_forget(fd); /* it has a peer from now on */
     core->blocking(c.tls, TR_wait_kind_sock, (uint64_t)fd, c.start_ns);
+    hook_out(&c);
     int rc = real.connect(fd, addr, len);
     hook_leave(&c);
     core->wait_fd(&c, TR_wait_kind_sock, fd);
@@ -191,6 +196,7 @@ SPECIAL(int, io_getevents, (void *ctx, long min, long max, void *events, struct 
     if (!gate_open(GATE_IO) || !hook_enter(&c))
         return real.io_getevents(ctx, min, max, events, t);
     core->blocking(c.tls, TR_wait_kind_aio, 0, c.start_ns);
+    hook_out(&c);
     int rc = real.io_getevents(ctx, min, max, events, t);
     hook_leave(&c);
     core->wait(&c, TR_wait_kind_aio, (uintptr_t)ctx);
@@ -210,7 +216,7 @@ SPECIAL(pid_t, fork, (void))
     struct shim_call c;
     if (!gate_open(GATE_LIFE) || !hook_enter(&c))
         return real.fork();
-    core->fork_prepare(&c);
+    core->fork_prepare(&c); /* the guard stays up: handlers of pthread_atfork run while LTTng is locked */
     pid_t pid = real.fork();
     if (pid == 0) {
         c.saved_errno = errno;
