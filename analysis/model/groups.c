@@ -15,10 +15,12 @@
 
 /* A directory that some name lies below, or a host that has peers. */
 struct dir {
-    struct dir *next;
+    struct dir *next, *parent;
     unsigned depth;              /* components; 0 is "/" */
     unsigned children, numbered; /* subdirectories; those with a digit in their name */
     unsigned files;              /* names of files right in it; ports of a host */
+    unsigned below;              /* names in it and below */
+    unsigned largest_child;      /* the most names that one subdirectory has */
 };
 
 struct dirs {
@@ -85,6 +87,7 @@ static struct dir *dir_enter(struct dirs *dirs, uint32_t host, char *path)
     }
     if (!parent)
         return NULL;
+    dir->parent = parent;
     dir->depth = parent->depth + 1;
     parent->children++;
     parent->numbered += has_digit(slash + 1);
@@ -122,7 +125,8 @@ static int count(struct dirs *dirs, const struct name *name)
     case TR_name_kind_dir:
         if (!copy_path(path, name->text, strlen(name->text)))
             return 0;
-        return dir_enter(dirs, name->host, path) ? 0 : -ENOMEM;
+        dir = dir_enter(dirs, name->host, path);
+        break;
     case TR_name_kind_file:
         if (name->text[0] != '/' || !copy_path(path, name->text, parent_len(name->text)))
             return 0;
@@ -138,8 +142,17 @@ static int count(struct dirs *dirs, const struct name *name)
     }
     if (!dir)
         return -ENOMEM;
-    dir->files++;
+    dir->files += name->kind != TR_name_kind_dir;
+    for (; dir; dir = dir->parent)
+        dir->below++;
     return 0;
+}
+
+static void find_largest_children(struct dirs *dirs)
+{
+    for (struct dir *dir = dirs->all; dir; dir = dir->next)
+        if (dir->parent && dir->below > dir->parent->largest_child)
+            dir->parent->largest_child = dir->below;
 }
 
 /* Where libraries, code and the system's own files lie. */
@@ -194,8 +207,11 @@ static struct group *group_get(struct groups *groups, uint32_t host, enum group_
     return group;
 }
 
+/* Many alike. Where one child holds most of what is below, that one is meant: /tmp with the data set of one job. */
 static bool stands_for_all(const struct dir *dir)
 {
+    if (dir->largest_child * 2 > dir->below)
+        return false;
     if (dir->numbered >= TH_GROUP_NUMBERED && dir->numbered * 2 >= dir->children)
         return dir->depth >= 1;
     return dir->children > TH_GROUP_CHILDREN && dir->depth >= 2;
@@ -213,8 +229,13 @@ static struct dir *collapse(const struct dirs *dirs, uint32_t host, char path[PA
         if (above && stands_for_all(above) && slash + 2 < path + PATH_LEN_MAX) {
             memcpy(slash + 1, "*", 2);
             *ret_collapsed = true;
-            break;
+            return dir;
         }
+    }
+    size_t len = strlen(path);
+    if (dir && stands_for_all(dir) && len + 3 < PATH_LEN_MAX) {
+        memcpy(path + len, "/*", 3);
+        *ret_collapsed = true;
     }
     return dir;
 }
@@ -263,6 +284,7 @@ int groups_build(struct groups *groups, struct names *names, const struct mounts
     int rc = 0;
     for (const struct name *name = names->first; name && !rc; name = name->next)
         rc = count(&dirs, name);
+    find_largest_children(&dirs);
     for (struct name *name = names->first; name && !rc; name = name->next) {
         bool is_path = name->kind == TR_name_kind_dir || name->kind == TR_name_kind_file;
         if (!is_path && name->kind != TR_name_kind_peer)
