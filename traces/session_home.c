@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "traces/session_error.h"
+#include "traces/session_wake.h"
 
 #define FRESH_PREFIX "trshim."
 
@@ -87,14 +88,35 @@ static bool is_ours(int dir_fd)
     return fstat(dir_fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
+/* The lock file holds the daemon's uid, for the word that it made in /dev/shm. */
+static void note_daemon(int lock_fd, uid_t uid)
+{
+    char text[16];
+    int n = snprintf(text, sizeof(text), "%u\n", uid);
+    (void)!ftruncate(lock_fd, 0);
+    (void)!pwrite(lock_fd, text, (size_t)n, 0);
+}
+
+static void forget_daemon(int lock_fd)
+{
+    char text[16] = "";
+    if (pread(lock_fd, text, sizeof(text) - 1, 0) <= 0)
+        return;
+    unsigned long uid = strtoul(text, NULL, 10);
+    if (uid >= IDENTITY_OURS_FIRST)
+        wake_forget((uid_t)uid);
+}
+
 void home_remove_stale(const char *path)
 {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (dir < 0)
         return;
     int lock = is_ours(dir) ? openat(dir, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
-    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0) {
+        forget_daemon(lock);
         remove_tree(AT_FDCWD, path);
+    }
     if (lock >= 0)
         close(lock);
     close(dir);
@@ -185,6 +207,8 @@ static int furnish(struct session_home *home, const struct session_identity *id)
         rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
         goto out;
     }
+    forget_daemon(home->lock_fd);
+    note_daemon(home->lock_fd, id->uid);
     /* What a killed predecessor at a known place left; a job may be there already and is no reason to stop. */
     remove_tree(dir, ".lttng");
     remove_tree(dir, "load");

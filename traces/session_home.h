@@ -5,7 +5,8 @@
  *   .lttng/    the daemon's sockets
  *   control    the page of traces/control.h
  *   keeper     the socket on which the keeper takes orders
- *   lock       locked while the keeper lives: a home whose lock is free is left over from a killed one
+ *   lock       locked while the keeper lives: a home whose lock is free is left over from a killed one.
+ *              Holds the daemon's uid
  *   log        what the daemon said
  *   load/      empty: what the daemon may load by itself
  * A unix socket's path has at most 107 bytes, so the home is on a short path: not simply below the output. */

@@ -1,0 +1,88 @@
+#!/bin/sh
+# The recorded command behaves as if started alone: exit status, signals, streams, environment.
+. "${0%/*}/../lib/tap.sh"
+. "${0%/*}/../lib/session.sh"
+need_lttng
+
+status() { "$@" >"$scratch/out" 2>"$scratch/err"; echo $?; }
+
+is "exit status 0" "$(status record -q --no-report -o "$scratch/a" -- true)" 0
+is "exit status 7" "$(status record -q --no-report -o "$scratch/b" -- sh -c 'exit 7')" 7
+is "killed by SIGTERM: so are we" "$(status record -q --no-report -o "$scratch/c" -- sh -c 'kill -TERM $$')" 143
+is "killed by SIGSEGV: so are we" "$(status record -q --no-report -o "$scratch/d" -- sh -c 'kill -SEGV $$')" 139
+is "no such program" "$(status record -q -o "$scratch/none" -- /nonexistent/x)" 127
+is "no such program on PATH" "$(status record -q -o "$scratch/none" -- nonexistent-x)" 127
+is "not executable" "$(status record -q -o "$scratch/none" -- /etc/passwd)" 126
+is "a directory" "$(status record -q -o "$scratch/none" -- /etc)" 126
+ok "a command that cannot run leaves no directory" test ! -e "$scratch/none"
+printf '#!/nonexistent/interpreter\n' >"$scratch/script"
+chmod +x "$scratch/script"
+is "no interpreter" "$(status record -q -o "$scratch/e" -- "$scratch/script")" 127
+
+is "wrong option" "$(status record --level most -- true)" 2
+is "no command" "$(status record)" 2
+ok "one line says what is wrong" grep -q "no command given" "$scratch/err"
+mkdir "$scratch/other" && touch "$scratch/other/thesis.tex"
+is "a directory with something else in it" "$(status record -o "$scratch/other" -- true)" 2
+ok "and is told so" grep -q 'holds "thesis.tex"' "$scratch/err"
+
+is "stdin, stdout and options after the command are the command's" \
+    "$(echo in | record -q --no-report -o "$scratch/f" sh -c 'cat; echo "$0 $1"' --level -o 2>/dev/null)" "in
+--level -o"
+is "stdout is the command's alone" "$(record -o "$scratch/g" --no-report -- echo hello 2>/dev/null)" hello
+is "the card goes to stderr" "$(record -o "$scratch/h" --no-report -- true 2>&1 >/dev/null | grep -c "trace *$scratch/h")" 1
+is "a pipe behind us ends with the command" \
+    "$(record -q --no-report -o "$scratch/i" -- sh -c 'sleep 0.1; echo x' | { cat; echo end; })" "x
+end"
+is "another preload stays, behind ours" \
+    "$(LD_PRELOAD=libdl.so.2 record -q --no-report -o "$scratch/j" -- sh -c 'echo "$LD_PRELOAD"' | sed 's|.*/||; s/^libtrshim.so://')" libdl.so.2
+is "ignored signals stay ignored" "$(trap '' HUP; record -q --no-report -o "$scratch/k" -- sh -c 'kill -HUP $$; echo alive')" alive
+
+# A signal sent to record alone reaches the command once. (From Python: a shell starts background jobs with SIGINT ignored.)
+cat >"$scratch/send.py" <<'PY'
+import os, signal, subprocess, sys
+sig = getattr(signal, sys.argv[1])
+job = f"trap 'echo got; n=$((n + 1))' {sys.argv[1][3:]}; n=0; echo ready; i=0; " \
+      "while [ $i -lt 60 ] && [ $n = 0 ]; do sleep 0.05; i=$((i + 1)); done; sleep 0.2; exit $((n + 4))"
+p = subprocess.Popen(sys.argv[2:] + ["sh", "-c", job], stdout=subprocess.PIPE, text=True,
+                     preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGQUIT)])
+assert p.stdout.readline() == "ready\n"
+os.kill(p.pid, sig)
+out = p.stdout.read().split()
+print(p.wait(), *out)
+PY
+for sig in TERM INT HUP QUIT USR1 USR2; do
+    is "SIG$sig is passed on once, and the command's answer is ours" \
+        "$(TRSHIM_CORE='' "$PYTHON" "$scratch/send.py" SIG$sig "$TR" record -q --no-report -o "$scratch/s$sig")" "5 got"
+done
+
+# Ctrl-C twice, as a terminal sends it: to the whole process group.
+cat >"$scratch/terminal.py" <<'PY'
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+seen = b""
+while b"ready" not in seen:
+    seen += os.read(fd, 1000)
+for _ in range(2):
+    os.write(fd, b"\x03")
+    time.sleep(0.2)
+try:
+    while True:
+        more = os.read(fd, 1000)
+        if not more:
+            break
+        seen += more
+except OSError:
+    pass
+_, status = os.waitpid(pid, 0)
+print("signal", os.WTERMSIG(status) if os.WIFSIGNALED(status) else -1, "got", seen.count(b"got INT"))
+PY
+is "Ctrl-C twice on a terminal: the command gets them once each, the session ends" \
+    "$(TRSHIM_CORE='' "$PYTHON" "$scratch/terminal.py" "$TR" record -o "$scratch/tty" --no-report -- \
+        sh -c 'trap "echo got INT; exec sleep 2" INT; echo ready; sleep 5; sleep 5')" "signal 2 got 1"
+ok "and says where the trace is" test -s "$scratch"/tty/*/session.json
+is "which ended in good order" "$(grep -c '"state": "ended"' "$scratch"/tty/*/session.json)" 1
+clean "nothing is left behind"
+done_testing
