@@ -43,6 +43,29 @@ int name_init(void)
     return -ENOMEM;
 }
 
+/* Slots being filled at this moment. In a fork child nobody finishes what another thread had begun: name_after_fork()
+ * gives such slots back. More than these at once are merely not given back. */
+static atomic_uint filling[16];
+
+static atomic_uint *begin_filling(uint32_t slot)
+{
+    for (size_t i = 0; i < sizeof(filling) / sizeof(*filling); i++) {
+        unsigned none = 0;
+        if (atomic_compare_exchange_strong(&filling[i], &none, slot + 1))
+            return &filling[i];
+    }
+    return NULL;
+}
+
+void name_after_fork(void)
+{
+    for (size_t i = 0; i < sizeof(filling) / sizeof(*filling); i++) {
+        unsigned slot = atomic_exchange(&filling[i], 0);
+        if (slot)
+            atomic_store(&names[slot - 1].hash, 0);
+    }
+}
+
 static uint64_t hash_of(enum tr_name_kind kind, const char *text, size_t len)
 {
     uint64_t h = 0x9e3779b97f4a7c15u ^ (len << 8) ^ kind, word;
@@ -70,13 +93,12 @@ static uint32_t lost(void)
     return 0;
 }
 
-/* Fills a slot that we have claimed. */
-static uint32_t fill(uint32_t slot, enum tr_name_kind kind, const char *text, size_t len)
+/* Fills a slot that we have claimed. False: no room for its text; it stays claimed and is never ready. */
+static bool fill(struct name *n, enum tr_name_kind kind, const char *text, size_t len)
 {
-    struct name *n = &names[slot];
     uint32_t at = atomic_fetch_add_explicit(&texts_used, (uint32_t)len + 1, memory_order_relaxed);
     if (at + len + 1 > TEXT_BYTES)
-        return lost(); /* stays claimed and never ready */
+        return false;
     memcpy(texts + at, text, len);
     n->text = at;
     n->kind = kind;
@@ -85,7 +107,16 @@ static uint32_t fill(uint32_t slot, enum tr_name_kind kind, const char *text, si
         mounts_touch(n->dev, texts + at);
     }
     atomic_store_explicit(&n->ready, 1, memory_order_release);
-    return slot + 1;
+    return true;
+}
+
+static uint32_t add_name(uint32_t slot, enum tr_name_kind kind, const char *text, size_t len)
+{
+    atomic_uint *mark = begin_filling(slot);
+    bool filled = fill(&names[slot], kind, text, len);
+    if (mark)
+        atomic_store(mark, 0);
+    return filled ? slot + 1 : lost();
 }
 
 uint32_t name_of(enum tr_name_kind kind, const char *text, size_t len)
@@ -100,7 +131,7 @@ uint32_t name_of(enum tr_name_kind kind, const char *text, size_t len)
                 atomic_fetch_add_explicit(&nr_range_names, 1, memory_order_relaxed) > MAX_RANGE_NAMES)
                 return lost();
             if (atomic_compare_exchange_strong(&names[slot].hash, &seen, hash))
-                return fill(slot, kind, text, len);
+                return add_name(slot, kind, text, len);
         }
         if (seen == hash)
             return atomic_load_explicit(&names[slot].ready, memory_order_acquire) ? slot + 1 : 0;

@@ -27,4 +27,7 @@ void name_send(uint32_t id, uint32_t tid);
 /* The text of an id, or NULL. Stays valid. */
 const char *name_text(uint32_t id);
 
+/* In a fork child, by its only thread. */
+void name_after_fork(void);
+
 #endif

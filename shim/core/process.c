@@ -211,6 +211,7 @@ void call_fork_child(struct shim_call *call)
     atomic_store(&process.events, 0);
     atomic_store(&process.calls, 0);
     threads_after_fork(call->tls);
+    name_after_fork();
     if (!process.foreign_fork && !was_pending)
         pthread_sigmask(SIG_SETMASK, &call->tls->self->fork_mask, NULL);
     atomic_store(&process.fork_pending, 1);

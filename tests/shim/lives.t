@@ -12,6 +12,8 @@ $cc -shared -fPIC -o "$libs/sub/libreads.so" "$root/tests/shim/libs/reads.c" &&
     $cc -shared -fPIC -o "$libs/libnested.so" "$root/tests/shim/libs/nested.c" \
         -Wl,--enable-new-dtags,-rpath,'$ORIGIN/sub' || skip_all "no compiler"
 export LIVES_LIBS=$libs
+# On a busy machine a new process may find its place in the session too late for its first events: not the point here.
+export LTTNG_UST_REGISTER_TIMEOUT=5000
 
 # One recording for all. Each scenario takes itself for the recorded command: by that the core is loaded into it.
 cat >"$scratch/run-all.sh" <<END
