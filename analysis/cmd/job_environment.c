@@ -76,7 +76,7 @@ void job_environment_set(void *arg)
     }
     setenv("LTTNG_HOME", env->session.home, 1);
     /* A daemon that hangs may cost each program's start this much; 0 would lose the events of short ones. */
-    setenv("LTTNG_UST_REGISTER_TIMEOUT", "100", 1);
+    setenv("LTTNG_UST_REGISTER_TIMEOUT", "100", 0);
     /* LTTng would read the headers of every library, through our hooks. */
     setenv("LTTNG_UST_WITHOUT_BADDR_STATEDUMP", "1", 1);
     snprintf(text, sizeof(text), "%s/control", env->session.home);
