@@ -271,7 +271,7 @@ static int store_integer(struct cursor *c, const struct schema_field *field, con
     uint64_t value;
 
     const char *wrong = parse_number(word + negative, word + strlen(word), &value);
-    if (!wrong && value > largest[field->type])
+    if (!wrong && value > largest[field->type] + negative)
         wrong = "does not fit the field";
     if (wrong)
         return fail(c, word, "'%s' %s", word, wrong);
@@ -286,7 +286,7 @@ static int store_integer(struct cursor *c, const struct schema_field *field, con
         *(uint32_t *)to = value;
         break;
     case FT_i32:
-        *(int32_t *)to = negative ? -(int32_t)value : (int32_t)value;
+        *(int32_t *)to = negative ? (int32_t)-value : (int32_t)value;
         break;
     default:
         *(uint64_t *)to = value;
