@@ -59,7 +59,13 @@ static void step_time(const struct page *page)
     const struct screen *screen = page->screen;
     char p95[64], time[64];
 
-    snprintf(time, sizeof time, " %s ", units_time(report_step_mean_ns(report)).text);
+    snprintf(time, sizeof time, " %s", units_time(report_step_mean_ns(report)).text);
+    if (!has_steps(report)) {
+        screen_put(screen, page->out, STYLE_BOLD, word(report->lang, W_run));
+        screen_put(screen, page->out, STYLE_NONE, time);
+        putc('\n', page->out);
+        return;
+    }
     snprintf(p95, sizeof p95, word(report->lang, W_p95), units_time(report_step_percentile_ns(report, 0.95)).text);
     screen_put(screen, page->out, STYLE_BOLD, word(report->lang, W_step));
     screen_put(screen, page->out, STYLE_NONE, time);

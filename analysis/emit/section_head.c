@@ -68,6 +68,11 @@ static enum word method_word(const char *method)
     return W_by_run;
 }
 
+bool has_steps(const struct report *report)
+{
+    return method_word(report->steps.method) != W_by_run;
+}
+
 static void ranks_part(struct line *line)
 {
     const struct report *report = line->page->report;
@@ -96,7 +101,7 @@ static void steps_part(struct line *line)
     }
     counted(count, sizeof count, report->lang, report->steps.count, W_step_one, W_steps_many);
     snprintf(confidence, sizeof confidence, word(report->lang, W_confidence), report->steps.confidence);
-    snprintf(text, sizeof text, report->lang == LANG_ZH ? "%s，%s%s" : "%s %s %s", count, word(report->lang, by),
+    snprintf(text, sizeof text, report->lang == LANG_ZH ? "%s，%s%s" : "%s %s%s", count, word(report->lang, by),
              confidence);
     part(line, text);
 }

@@ -48,7 +48,7 @@ static void no_verdict(const struct page *page)
     };
     const struct report *report = page->report;
     const struct report_breakdown *mean = &report->mean;
-    char start[192], text[400];
+    char start[192], end[192], text[400];
 
     if (!mean->window_ns) {
         labelled(page, W_verdict, STYLE_BOLD, word(report->lang, W_no_data));
@@ -56,15 +56,19 @@ static void no_verdict(const struct page *page)
     }
     enum breakdown_class rest = biggest_rest(mean);
     double rest_share = report_share(mean, mean->class_ns[rest]);
-    bool healthy = severity_of_share(rest_share) == SEVERITY_LOW, few = mean->all_windows || is_short(report);
-    snprintf(start, sizeof start,
-             word(report->lang, few       ? W_too_short
-                                : healthy ? W_healthy
-                                          : W_unexplained),
+    enum word verdict = W_healthy;
+    if (!has_steps(report))
+        verdict = W_no_window;
+    else if (mean->all_windows || is_short(report))
+        verdict = W_too_short;
+    else if (severity_of_share(rest_share) != SEVERITY_LOW)
+        verdict = W_unexplained;
+    snprintf(start, sizeof start, word(report->lang, verdict),
              units_share(report_share(mean, mean->class_ns[BC_compute])).text);
-    snprintf(text, sizeof text, word(report->lang, W_biggest_rest), start, word(report->lang, names[rest]),
-             units_share(rest_share).text);
-    labelled(page, W_verdict, few || !healthy ? STYLE_BOLD : STYLE_GREEN, text);
+    snprintf(end, sizeof end, word(report->lang, rest_share > 0 ? W_biggest_rest : W_no_rest),
+             word(report->lang, names[rest]), units_share(rest_share).text);
+    snprintf(text, sizeof text, "%s%s", start, end);
+    labelled(page, W_verdict, verdict == W_healthy ? STYLE_GREEN : STYLE_BOLD, text);
 }
 
 /* "Rank 7: " where not all ranks are meant. */

@@ -23,6 +23,9 @@ int section_checkpoints(const struct page *page);
 int section_findings(const struct page *page); /* section_findings.c */
 int section_quality(const struct page *page);  /* section_quality.c: notes, what was lost or not readable */
 
+/* Whether the run was cut into steps. */
+bool has_steps(const struct report *report);
+
 /* The index of the finding that the verdict tells of, or -1: the first of high or medium severity. */
 int verdict_finding(const struct report *report);
 

@@ -13,6 +13,7 @@
 #include "analysis/emit/sections.h"
 #include "analysis/emit/table.h"
 #include "analysis/emit/width.h"
+#include "analysis/emit/words.h"
 
 static char *text_of(struct report *report, struct screen screen)
 {
@@ -128,7 +129,8 @@ static char *text_without_findings(uint32_t steps, int data_ms)
     struct report *report;
 
     assert_int_equal(report_new(LANG_EN, &report), 0);
-    for (uint32_t i = 0; i < steps; i++) {
+    report->steps.method = steps ? "mark" : NULL;
+    for (uint32_t i = 0; i < steps || i < 1; i++) {
         struct report_step row = {.step = i, .end_ns = 100 * MS, .comm_wait_ns = TR_UNKNOWN};
         row.class_ns[BC_dataloader] = data_ms * MS;
         row.class_ns[BC_compute] = (100 - data_ms) * MS;
@@ -153,6 +155,13 @@ static void test_without_findings_the_numbers_speak(void **state)
     free(text);
     text = text_without_findings(4, 30);
     check_contains(text, "VERDICT  Too few steady steps to judge: 70 % of");
+    free(text);
+    text = text_without_findings(20, 0);
+    check_contains(text, "100 % of the time is compute.\n");
+    free(text);
+    text = text_without_findings(0, 30);
+    check_contains(text, "VERDICT  Steps are not known: 70 % of");
+    check_contains(text, "run 100 ms\n");
     free(text);
 }
 
@@ -192,6 +201,31 @@ static void test_the_card_is_three_lines_or_so(void **state)
 }
 
 /* ---- parts */
+
+/* The conversions of a word, e.g. "%s%.2f": printf takes them from one call for all languages. */
+static void conversions(const char *text, char *out, size_t size)
+{
+    size_t used = 0;
+
+    while ((text = strchr(text, '%'))) {
+        size_t length = strspn(text + 1, ".0123456789") + 2;
+        if (text[1] != '%')
+            used += (size_t)snprintf(out + used, size - used, "%.*s", (int)length, text);
+        assert_true(used < size);
+        text += length;
+    }
+}
+
+static void test_words_take_the_same_values_in_all_languages(void **state)
+{
+    for (int id = 0; id < W_MAX; id++) {
+        char en[64] = "", zh[64] = "";
+        conversions(word(LANG_EN, (enum word)id), en, sizeof en);
+        conversions(word(LANG_ZH, (enum word)id), zh, sizeof zh);
+        if (strcmp(en, zh))
+            fail_msg("\"%s\" takes %s, its translation %s", word(LANG_EN, (enum word)id), en, zh);
+    }
+}
 
 static void check_ranks(const int *ranks, size_t nr, const char *expected)
 {
@@ -305,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_without_findings_the_numbers_speak),
         cmocka_unit_test(test_names_cannot_write_to_the_terminal),
         cmocka_unit_test(test_the_card_is_three_lines_or_so),
+        cmocka_unit_test(test_words_take_the_same_values_in_all_languages),
         cmocka_unit_test(test_rank_lists),
         cmocka_unit_test(test_alike_ranks_share_a_row_and_all_fit),
         cmocka_unit_test(test_widths_of_wide_characters),

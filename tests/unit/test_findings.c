@@ -16,9 +16,9 @@
 
 /* The findings that exist so far; each has texts and a page. */
 static const char *const ids[] = {
-    "dataloader-bound",     "small-files",       "storage-slow", "checkpoint-sync", "checkpoint-interval",
-    "checkpoint-retention", "checkpoint-unsafe", "disk-full",    "cpu-affinity",    "worker-count",
-    "slow-start",           "trace-quality",
+    "dataloader-bound",    "small-files",          "storage-slow",      "checkpoint-sync",
+    "checkpoint-interval", "checkpoint-retention", "checkpoint-unsafe", "disk-full",
+    "cpu-affinity",        "worker-count",         "slow-start",        "trace-quality",
 };
 
 #define NR_IDS (sizeof ids / sizeof *ids)
@@ -76,7 +76,8 @@ static void test_order_is_severity_then_cause_then_loss_then_id(void **state)
     finding_raise(report, "disk-full", NULL, SEVERITY_HIGH, 1);
     assert_int_equal(report_finish(report), 0);
 
-    static const char *const order[] = {"disk-full", "small-files", "storage-slow", "cpu-affinity", "worker-count", "slow-start"};
+    static const char *const order[] = {"disk-full",    "small-files",  "storage-slow",
+                                        "cpu-affinity", "worker-count", "slow-start"};
     assert_int_equal(report->nr_findings, 6);
     for (size_t i = 0; i < 6; i++)
         assert_string_equal(report->findings[i].id, order[i]);
@@ -221,7 +222,8 @@ static void test_languages_have_the_same_rows_and_placeholders(void **state)
         placeholders(en[i].text, a, sizeof a);
         placeholders(other, b, sizeof b);
         if (strcmp(a, b))
-            fail_msg("placeholders differ: %s, part %d, key \"%s\": %s against %s", en[i].id, en[i].part, en[i].key, a, b);
+            fail_msg("placeholders differ: %s, part %d, key \"%s\": %s against %s", en[i].id, en[i].part, en[i].key, a,
+                     b);
     }
 }
 
