@@ -74,23 +74,31 @@ static int enable_channels(struct session *s, const struct buffer_plan *buffers,
     return rc;
 }
 
-static int switch_event(struct session *s, enum event_kind kind, bool on)
+static int enable_event(struct session *s, const char *name, const char *channel)
 {
-    if (s->enabled[kind] == on)
-        return 0;
-    const struct schema_event *row = schema_event(kind);
-    const char *channel = schema_channel_names[row->channel];
     struct lttng_event *event = lttng_event_create();
     if (!event)
         return -LTTNG_ERR_NOMEM;
     event->type = LTTNG_EVENT_TRACEPOINT;
     event->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
     event->loglevel = -1;
-    snprintf(event->name, sizeof(event->name), PROVIDER "%s", row->name);
-    int rc =
-        on ? lttng_enable_event(s->handle, event, channel) : lttng_disable_event_ext(s->handle, event, channel, NULL);
+    snprintf(event->name, sizeof(event->name), "%s", name);
+    int rc = lttng_enable_event(s->handle, event, channel);
     lttng_event_destroy(event);
-    if (rc < 0 && rc != -LTTNG_ERR_UST_EVENT_ENABLED)
+    return rc == -LTTNG_ERR_UST_EVENT_ENABLED ? 0 : rc;
+}
+
+static int switch_event(struct session *s, enum event_kind kind, bool on)
+{
+    const struct schema_event *row = schema_event(kind);
+    const char *channel = schema_channel_names[row->channel];
+    char name[LTTNG_SYMBOL_NAME_LEN];
+
+    if (s->enabled[kind] == on)
+        return 0;
+    snprintf(name, sizeof(name), PROVIDER "%s", row->name);
+    int rc = on ? enable_event(s, name, channel) : lttng_disable_event(s->handle, name, channel);
+    if (rc < 0)
         return rc;
     s->enabled[kind] = on;
     return 0;
@@ -101,7 +109,7 @@ int session_set_level(struct session *s, enum tr_level level, char **ret_error)
     for (enum event_kind k = 0; k < EV_MAX; k++) {
         int rc = switch_event(s, k, schema_event(k)->level <= level);
         if (rc < 0)
-            return fail(ret_error, rc, "enable an event");
+            return fail(ret_error, rc, "change which events are recorded");
     }
     return 0;
 }

@@ -1,10 +1,10 @@
 /* chatty.c - a job that says exactly which events it emitted, for the tests of `trshim record`.
  *
- *     chatty COUNT [PAUSE_US]
+ *     chatty COUNT [PAUSE_US [BURST]]
  *
- * Emits COUNT `range` events (0: until killed) named 1, 2, 3 ..., pausing in between, and prints the last number when
- * it ends; every hundredth comes with an `anchor` of the same number. Linked to the provider itself, so run it with
- * TRSHIM_CORE set to nothing: two providers in a process would each write every event. */
+ * Emits COUNT `range` events (0: until killed) named 1, 2, 3 ..., pausing after each BURST (1) of them, and prints the
+ * last number when it ends; every hundredth comes with an `anchor` of the same number. Linked to the provider itself,
+ * so run it with TRSHIM_CORE set to nothing: two providers in a process would each write every event. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +32,7 @@ int main(int argc, char **argv)
 {
     long count = argc > 1 ? atol(argv[1]) : 1000;
     unsigned pause_us = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+    long burst = argc > 3 ? atol(argv[3]) : 1;
     uint32_t pid = (uint32_t)getpid(), nr = 0;
 
     signal(SIGTERM, on_term);
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
             const struct tr_anchor anchor = {.pid = pid, .tid = pid, .nr = (uint64_t)i, .start_ns = range.start_ns};
             lttng_ust_tracepoint(trshim, anchor, &anchor);
         }
-        if (pause_us)
+        if (pause_us && i % burst == 0)
             usleep(pause_us);
     }
     printf("last %u\n", nr);

@@ -5,6 +5,7 @@
 #   ranges DIR         the numbers of the `range` events in a trace, in order
 #   count_ranges DIR   how many
 #   anchors DIR        the numbers of the `anchor` events
+#   saying CMD...     what CMD prints goes to $scratch/said, for `ok`
 #   clean WHAT         one check: no process, socket, directory or shared memory of this test is left
 #   wait_for SECONDS CMD...   until CMD succeeds
 #   pids_of PATTERN    processes whose command line has PATTERN and the scratch folder's runtime directory or its files
@@ -21,6 +22,8 @@ unset TRSHIM_HOME LTTNG_HOME XDG_RUNTIME_DIR
 chatty=$O/tests/e2e/chatty
 
 record() { TRSHIM_CORE='' "$TR" record "$@"; }
+
+saying() { "$@" >"$scratch/said" 2>&1; }
 
 need_lttng() {
     command -v lttng-sessiond >/dev/null || skip_all "lttng-sessiond is not installed (make deps)"
