@@ -28,6 +28,7 @@ struct shim_tls {
     uint8_t in_vfork;      /* set by the vfork stub: this may be a child that borrows our memory */
     uint8_t after_dlopen;  /* set by the dlopen stub: something new may be mapped */
     uint8_t dead;          /* the thread is past its destructors, or is one of ours: never record */
+    uint8_t ready;         /* enter() has said yes, and nothing has happened since that could change it */
     uint32_t tid;          /* to tell a vfork child from its parent */
 };
 

@@ -24,7 +24,7 @@ struct process {
     uint64_t start_ns;
     struct tr_control *control;        /* shared with record; NULL without one */
     atomic_uint names_epoch;           /* a name not sent in this epoch is sent again before it is used */
-    atomic_ullong events, calls;       /* for the self report */
+    atomic_ullong events;              /* for the self report */
     atomic_uint lost_names;
     atomic_int fork_pending;           /* 1: LTTng in this child is still as fork left it; 2: being repaired */
     bool excluded;                     /* --ranks leaves us out */

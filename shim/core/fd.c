@@ -196,10 +196,11 @@ void fd_forget_all(void)
 
 uint32_t fd_file_name(struct fd_entry *e, int fd, uint64_t bytes)
 {
-    uint64_t moved = atomic_fetch_add_explicit(&e->moved, bytes, memory_order_relaxed) + bytes;
+    uint64_t moved = atomic_load_explicit(&e->moved, memory_order_relaxed) + bytes;
     uint32_t name = atomic_load_explicit(&e->name, memory_order_relaxed);
     if (name)
         return name;
+    atomic_store_explicit(&e->moved, moved, memory_order_relaxed);
     if (moved >= FD_LARGE_BYTES) {
         char buf[PATH_MAX];
         const char *path = path_of_fd(fd, buf, sizeof(buf));

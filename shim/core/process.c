@@ -209,11 +209,11 @@ void call_fork_child(struct shim_call *call)
     process.start_ns = now_ns();
     atomic_fetch_add(&process.names_epoch, 1);
     atomic_store(&process.events, 0);
-    atomic_store(&process.calls, 0);
     threads_after_fork(call->tls);
     name_after_fork();
     if (!process.foreign_fork && !was_pending)
         pthread_sigmask(SIG_SETMASK, &call->tls->self->fork_mask, NULL);
+    call->tls->ready = 0;
     atomic_store(&process.fork_pending, 1);
 }
 
@@ -248,6 +248,7 @@ bool process_enter(struct shim_tls *tls)
         return false;
     if (unlikely(!atomic_load_explicit(&exit_is_watched, memory_order_relaxed)))
         watch_exit();
+    tls->ready = 1; /* until a fork, or the thread's end */
     return true;
 }
 

@@ -57,7 +57,7 @@ static void watch(struct thread *t, void *now_)
 void tender_send_self(void)
 {
     EMIT(self, process.pid, .cpu_ns = atomic_load(&own_cpu_ns), .events = atomic_load(&process.events),
-         .calls = atomic_load(&process.calls), .lost_names = atomic_load(&process.lost_names),
+         .calls = threads_calls(), .lost_names = atomic_load(&process.lost_names),
          .level = (uint32_t)level_in_force());
 }
 

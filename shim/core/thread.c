@@ -20,6 +20,7 @@
 static struct thread *threads;
 static atomic_uint nr_threads; /* slots ever used */
 static pthread_key_t exit_key;
+static _Atomic uint64_t calls_of_the_dead;
 
 /* Threads of LTTng, ours, and of other tracers: never recorded. */
 static bool is_ours(const char *comm)
@@ -37,8 +38,10 @@ static void on_exit_of_thread(void *arg)
     thread_sample_cpu(t);
     thread_send(t, TR_thread_how_end);
     tls->dead = 1;
+    tls->ready = 0;
     tls->self = NULL;
     tls->frame = NULL;
+    atomic_fetch_add(&calls_of_the_dead, atomic_load(&t->calls));
     atomic_store_explicit(&t->state, THREAD_FREE, memory_order_release);
 }
 
@@ -110,6 +113,7 @@ void threads_after_fork(struct shim_tls *tls)
         if (&threads[i] != tls->self)
             atomic_store(&threads[i].state, THREAD_FREE);
     tls->tid = process.pid;
+    atomic_store(&calls_of_the_dead, 0);
     struct thread *t = tls->self;
     if (!t)
         return;
@@ -122,6 +126,19 @@ void threads_after_fork(struct shim_tls *tls)
     memset(&t->cpu, 0, sizeof(t->cpu));
     atomic_store(&t->open_start_ns, 0);
     atomic_store(&t->cpu_sampled_ns, 0);
+    atomic_store(&t->calls, 0);
+}
+
+static void add_calls(struct thread *t, void *sum)
+{
+    *(uint64_t *)sum += atomic_load_explicit(&t->calls, memory_order_relaxed);
+}
+
+uint64_t threads_calls(void)
+{
+    uint64_t sum = atomic_load(&calls_of_the_dead);
+    threads_each(add_calls, &sum);
+    return sum;
 }
 
 static void flush_one(struct thread *t, void *arg)

@@ -60,7 +60,7 @@ static inline bool hook_enter(struct shim_call *c)
     tls->frame = frame;
     c->tls = tls;
     c->saved_errno = errno;
-    if (unlikely(!core->enter(tls))) {
+    if (unlikely(!tls->ready) && !core->enter(tls)) {
         tls->frame = NULL;
         return false;
     }
