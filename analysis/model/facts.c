@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+#include "analysis/model/groups.h"
+#include "analysis/model/job.h"
+
 struct facts *facts_new(void)
 {
     return calloc(1, sizeof(struct facts));
@@ -26,4 +29,74 @@ const struct rank_facts *facts_rank(const struct facts *facts, const struct rank
         if (facts->ranks[i].rank == rank)
             return &facts->ranks[i];
     return NULL;
+}
+
+static uint64_t busy_of(const struct loader_facts *loader)
+{
+    return loader->span_ns > loader->idle_ns ? loader->span_ns - loader->idle_ns : 0;
+}
+
+static bool alive_at(const struct process *process, uint64_t at_ns)
+{
+    uint64_t end = process->exit_ns ? process->exit_ns : UINT64_MAX;
+    return process->start_ns <= at_ns && at_ns < end;
+}
+
+/* Most of them there at one time: counted when each of them starts. */
+static size_t most_at_once(const struct facts *facts, const struct rank *rank)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < facts->nr_loaders; i++) {
+        size_t alive = 0;
+        if (rank && facts->loaders[i].rank != rank)
+            continue;
+        for (size_t j = 0; j < facts->nr_loaders; j++)
+            alive += facts->loaders[j].rank == facts->loaders[i].rank &&
+                     alive_at(facts->loaders[j].process, facts->loaders[i].process->start_ns);
+        most = alive > most ? alive : most;
+    }
+    return most;
+}
+
+struct loader_sum facts_loaders(const struct facts *facts, const struct rank *rank)
+{
+    struct loader_sum sum = {.at_once = most_at_once(facts, rank)};
+    double slowest = 0;
+    for (size_t i = 0; i < facts->nr_loaders; i++) {
+        const struct loader_facts *loader = &facts->loaders[i];
+        if (rank && loader->rank != rank)
+            continue;
+        sum.nr++;
+        sum.span_ns += loader->span_ns;
+        sum.busy_ns += busy_of(loader);
+        sum.read_ns += loader->read_ns;
+        sum.meta_ns += loader->meta_ns;
+        sum.recv_ns += loader->recv_ns;
+        sum.blocked_ns += loader->sleep_ns + loader->other_wait_ns;
+        sum.idle_ns += loader->idle_ns;
+        sum.cpu_ns += loader->cpu_ns;
+        sum.runnable_ns += loader->runnable_ns;
+        sum.batches += loader->batches;
+        sum.batch_bytes += loader->batch_bytes;
+        sum.bytes += loader->bytes;
+        double each = loader->batches ? (double)busy_of(loader) / (double)loader->batches : 0;
+        if (each > slowest) {
+            slowest = each;
+            sum.slowest = loader;
+        }
+    }
+    return sum;
+}
+
+const struct group_facts *facts_slowest_group(const struct facts *facts, uint32_t host, bool peer)
+{
+    const struct group_facts *best = NULL;
+    for (size_t i = 0; i < facts->nr_groups; i++) {
+        const struct group_facts *group = &facts->groups[i];
+        if (group->group->host != host || (group->group->kind == GROUP_PEER) != peer)
+            continue;
+        if (!best || group->read_ns + group->meta_ns > best->read_ns + best->meta_ns)
+            best = group;
+    }
+    return best;
 }

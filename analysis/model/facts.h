@@ -38,7 +38,6 @@ struct loader_facts {
     uint64_t sleep_ns, other_wait_ns, idle_ns;    /* idle: waiting to be told what to load */
     uint64_t cpu_ns, runnable_ns;
     uint64_t batches, batch_bytes, bytes;
-    uint64_t steady_meta_calls;
 };
 
 /* I/O of one group by loaders while steps ran. */
@@ -48,11 +47,12 @@ struct group_facts {
     struct histogram reads_ns;
 };
 
-/* Files before the first step, of the first rank. */
+/* What the training processes did with files before their first step. */
 struct start_facts {
     uint64_t software_ns, software_calls, software_failed; /* imports */
+    const struct group *software; /* where most of it lies; NULL */
     uint64_t load_ns, load_bytes;
-    const struct group *load_group; /* most time */
+    const struct group *load;     /* likewise */
 };
 
 struct facts {
@@ -64,10 +64,31 @@ struct facts {
     size_t nr_groups;
     struct start_facts start;
     uint64_t lost, unknown; /* of the inputs */
+
+    /* What earlier finders blamed, so that later ones can tell what follows from it. */
+    bool cpu_short;            /* cpu-affinity was raised */
+    const struct group *slow;  /* small-files or storage-slow was raised for it; NULL */
+    const char *slow_id;       /* which of the two */
+};
+
+/* All loaders of a rank together. */
+struct loader_sum {
+    size_t nr;         /* processes over the whole run: each epoch may have its own */
+    size_t at_once;    /* most at one time: the number of workers */
+    uint64_t span_ns, busy_ns; /* busy: not waiting to be told what to load */
+    uint64_t read_ns, meta_ns, recv_ns, blocked_ns, idle_ns, cpu_ns, runnable_ns, batches, batch_bytes, bytes;
+    const struct loader_facts *slowest; /* most busy time a batch */
 };
 
 struct facts *facts_new(void);
 void facts_free(struct facts *facts); /* accepts NULL */
+
+/* rank NULL: of all ranks. */
+struct loader_sum facts_loaders(const struct facts *facts, const struct rank *rank);
+
+/* Where loaders on `host` spent most time; peers or files. NULL if nowhere. */
+const struct group_facts *facts_slowest_group(const struct facts *facts, uint32_t host, bool peer);
+
 const struct rank_facts *facts_rank(const struct facts *facts, const struct rank *rank);
 
 #endif

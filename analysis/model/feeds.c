@@ -64,6 +64,7 @@ int feeds_learn(struct feeds *feeds, uint32_t host, struct process *process, str
     if (!end)
         return -ENOMEM;
     end->thread = thread;
+    thread->writes_pipes |= io->op == TR_io_op_write;
     end->calls += io->count;
     end->bytes += io->size_bytes;
     end->last_ns = io->start_ns + io->dur_ns;

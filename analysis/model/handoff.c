@@ -87,40 +87,79 @@ static void close_hand_over(struct process *process)
     struct handoff *handoff = process->handoff;
     if (handoff->open)
         stepper_anchor(stepper_of(process), handoff->start_ns, handoff->end_ns);
-    handoff->open = false;
+    handoff->open = handoff->ordered = false;
 }
 
-static void add_to_hand_over(struct process *process, const struct handoff_piece *piece)
+static void open_hand_over(struct process *process, const struct handoff_piece *piece)
 {
     struct handoff *handoff = process->handoff;
-    if (handoff->open && piece->start_ns > handoff->end_ns + TH_JOIN_NS)
-        close_hand_over(process);
-    if (!handoff->open) {
-        handoff->open = true;
-        handoff->start_ns = piece->start_ns;
+    close_hand_over(process);
+    handoff->open = true;
+    handoff->start_ns = piece->start_ns;
+    handoff->end_ns = piece->end_ns;
+}
+
+static void add_to_hand_over(struct process *process, const struct handoff_piece *piece, uint64_t gap_ns)
+{
+    struct handoff *handoff = process->handoff;
+    if (!handoff->open || handoff->ordered || piece->start_ns > handoff->end_ns + gap_ns)
+        open_hand_over(process, piece);
+    else if (piece->end_ns > handoff->end_ns)
         handoff->end_ns = piece->end_ns;
-    } else if (piece->end_ns > handoff->end_ns) {
-        handoff->end_ns = piece->end_ns;
+}
+
+/* What the training thread exchanges with a worker is part of the hand-over before; alone it is none. */
+static void continue_hand_over(struct process *process, const struct handoff_piece *piece)
+{
+    struct handoff *handoff = process->handoff;
+    if (handoff->open && !handoff->ordered && piece->start_ns <= handoff->end_ns + TH_EXCHANGE_NS)
+        add_to_hand_over(process, piece, TH_EXCHANGE_NS);
+}
+
+/* The message that a batch was taken. The training thread does not wait for it to be sent. */
+static void order_next(struct process *process, const struct handoff_piece *piece)
+{
+    struct handoff *handoff = process->handoff;
+    if (!handoff->flowing || handoff->ahead)
+        return;
+    if (!handoff->open || handoff->ordered || piece->start_ns > handoff->end_ns + TH_EXCHANGE_NS)
+        open_hand_over(process, piece);
+    handoff->ordered = true;
+}
+
+/* A queue's feeder thread, which sleeps until the thread that fills the queue wakes it. */
+static bool is_queue_thread(const struct thread *thread)
+{
+    return thread->tid != thread->process->pid && thread->writes_pipes && !thread->reads_batches;
+}
+
+static void judge_thread_wait(const struct job *job, struct process *process, const struct handoff_piece *piece)
+{
+    if (!is_pin_thread(job, process, piece->waker))
+        return;
+    if (is_queue_thread(piece->thread)) {
+        process->handoff->ahead = true;
+        return;
     }
+    process->handoff->pinned = piece->thread;
+    add_to_hand_over(process, piece, TH_JOIN_NS);
 }
 
 static void judge(const struct job *job, struct process *process, const struct handoff_piece *piece)
 {
-    struct handoff *handoff = process->handoff;
+    bool by_main = piece->thread->tid == process->pid;
     if (piece->workers_made) {
-        handoff->flowing = false;
-    } else if (piece->write) {
-        if (handoff->flowing && is_index_write(job, process, piece->inode))
-            add_to_hand_over(process, piece);
-    } else if (piece->inode) {
-        if (!handoff_is_read(job, piece->thread, piece->inode))
-            return;
-        handoff->flowing |= piece->read;
-        if (piece->thread->tid == process->pid) /* another reader is a pin-memory thread, running ahead of training */
-            add_to_hand_over(process, piece);
-    } else if (is_pin_thread(job, process, piece->waker)) {
-        handoff->pinned = piece->thread;
-        add_to_hand_over(process, piece);
+        process->handoff->flowing = false;
+    } else if (!piece->inode) {
+        judge_thread_wait(job, process, piece);
+    } else if (piece->write && is_index_write(job, process, piece->inode)) {
+        order_next(process, piece);
+    } else if (!piece->write && handoff_is_read(job, piece->thread, piece->inode)) {
+        process->handoff->flowing |= piece->read;
+        if (by_main) /* another reader is a pin-memory thread, running ahead of training */
+            add_to_hand_over(process, piece, TH_JOIN_NS);
+    } else if (by_main) {
+        continue_hand_over(process, piece);
     }
 }
 

@@ -1,9 +1,10 @@
 /* handoff.h - where batches change hands, told without PyTorch's ranges: by what a process waits for and reads.
  *
  * A hand-over is a cluster of: waits of the training thread for a pipe that workers write; its reads from it; its waits
- * for the pin-memory thread that reads it; and, once batches flow, what its queue threads write to the workers' index
- * pipes (one message for each batch taken). Pieces at most TH_JOIN_NS apart are one hand-over, for batches that come
- * out of order are taken in passing. What a pipe is for is known for certain only after a while (bursts are told late),
+ * for the pin-memory thread that reads it; what it then exchanges with the worker to get at the batch's memory; and,
+ * once batches flow, what its queue threads write to the workers' index pipes: one message for each batch taken, a
+ * little later, or a lot when threads contend for the GIL. Such a message without the rest is a hand-over too: that
+ * batch was taken in passing, for batches that come out of order are. What a pipe is for is known for certain only after a while (bursts are told late),
  * so pieces are judged with a delay of TH_LATE_NS. */
 #ifndef TRSHIM_ANALYSIS_HANDOFF_H
 #define TRSHIM_ANALYSIS_HANDOFF_H
@@ -19,7 +20,9 @@ struct handoff {
     struct handoff_piece *pieces; /* owned; not judged yet, oldest first */
     size_t head, nr, capacity;
     bool flowing;                 /* a batch was read since the workers were made */
+    bool ahead;                   /* it is the pin-memory thread that tells workers what to load, ahead of training */
     bool open;
+    bool ordered;                 /* its message to a worker was seen: nothing more belongs to it */
     uint64_t start_ns, end_ns;    /* of the hand-over being formed */
     struct thread *pinned;        /* the thread that waits for the pin-memory thread, NULL if there is none */
     struct stepper stepper;       /* survey: makes the statistics */

@@ -65,6 +65,7 @@ struct thread {
     uint64_t start_ns, last_ns; /* first and last heard of */
     uint64_t nr_anchors;        /* marks and optimizer ranges passed so far */
     bool reads_batches;         /* reads a pipe that brings batches: the training or the pin-memory thread */
+    bool writes_pipes;          /* e.g. a queue's feeder thread, which tells workers what to load */
     struct anchors *anchors;    /* owned; NULL if it passed none in the survey */
 };
 
@@ -94,6 +95,7 @@ struct checkpoint {
     const struct save *last;     /* its latest file */
     uint64_t start_ns, end_ns, bytes, nr_files;
     uint64_t stall_ns;      /* of the training thread; filled by pass_breakdown */
+    uint64_t write_ns;      /* of that inside write, fsync, rename; likewise */
     int64_t step;           /* window it began in, TR_UNKNOWN; filled by pass_breakdown */
     bool own;               /* written by the training thread itself */
     bool fsynced, renamed, in_place, removed;

@@ -119,9 +119,22 @@ static struct checkpoint *awaited(const struct window_state *state, const struct
     return NULL;
 }
 
+/* The checkpoint that the training thread was writing then. */
+static struct checkpoint *own_checkpoint(const struct window_state *state, const struct piece *piece)
+{
+    for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
+        struct checkpoint *checkpoint = &state->rank->checkpoints[i];
+        if (checkpoint->start_ns > piece->start_ns)
+            break;
+        if (checkpoint->own && piece->start_ns < checkpoint->end_ns)
+            return checkpoint;
+    }
+    return NULL;
+}
+
 static bool near_own_checkpoint(const struct window_state *state, const struct piece *piece)
 {
-    for (size_t i = 0; i < state->rank->nr_checkpoints; i++) {
+    for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
         const struct checkpoint *checkpoint = &state->rank->checkpoints[i];
         if (checkpoint->start_ns > piece->end_ns)
             break;
@@ -190,9 +203,17 @@ static void learn_dataset(struct pass_breakdown *self, const struct window_state
     }
 }
 
+/* What a thread exchanges with workers over local sockets right after it was told of a batch is how it gets at it. */
+static bool is_exchange(const struct piece *piece)
+{
+    return piece->kind == PIECE_FEED || (piece->kind == PIECE_WAIT && (piece->wait_kind == TR_wait_kind_pipe ||
+                                                                       piece->wait_kind == TR_wait_kind_sock));
+}
+
 static int make_spans(struct pass_breakdown *self, struct window_state *state, uint64_t to_ns, size_t *ret_nr)
 {
     size_t nr_pieces = pieces_before(&state->pieces, to_ns), nr = 0;
+    uint64_t fetched_ns = 0; /* end of the latest fetch, as far as waits and reads tell */
     int rc = reserve_spans(self, nr_pieces + state->rank->nr_checkpoints + 1);
     if (rc)
         return rc;
@@ -200,11 +221,19 @@ static int make_spans(struct pass_breakdown *self, struct window_state *state, u
     for (size_t i = 0; i < nr_pieces; i++) {
         const struct piece *piece = &state->pieces.list[state->pieces.head + i];
         enum layer layer = layer_of(self, state, piece);
+        uint64_t start_ns = piece->start_ns;
+        if (!state->ranges && layer != LAYER_DATA && fetched_ns && is_exchange(piece) &&
+            start_ns <= fetched_ns + TH_EXCHANGE_NS) {
+            layer = LAYER_DATA;
+            start_ns = fetched_ns < start_ns ? fetched_ns : start_ns;
+        }
+        if (layer == LAYER_DATA && piece->end_ns > fetched_ns)
+            fetched_ns = piece->end_ns;
         /* A burst that is nothing of its own is blocked only while inside its calls. */
         bool is_burst = layer == LAYER_BLOCKED && piece->busy_ns && piece->busy_ns < piece->end_ns - piece->start_ns;
         if (layer != LAYER_MAX)
             self->spans[nr++] = (struct span){
-                piece->start_ns, is_burst ? piece->start_ns + piece->busy_ns : piece->end_ns, layer};
+                start_ns, is_burst ? piece->start_ns + piece->busy_ns : piece->end_ns, layer};
     }
     if (!state->ranges) /* what is done between two reads of a batch belongs to fetching it */
         layers_join(self->spans, nr, LAYER_DATA, TH_JOIN_NS);
@@ -271,9 +300,14 @@ static int sum_up(struct pass_breakdown *self, struct window_state *state, uint6
         state->sum_ns[class_of_layer[layer]] += split[layer];
     for (size_t i = state->pieces.head; i < state->pieces.nr; i++) {
         const struct piece *piece = &state->pieces.list[i];
-        struct checkpoint *checkpoint = piece->kind == PIECE_WAIT && piece->end_ns <= to_ns ? awaited(state, piece) : NULL;
+        if (piece->end_ns > to_ns)
+            continue; /* its turn comes in the next window */
+        struct checkpoint *checkpoint = piece->kind == PIECE_WAIT ? awaited(state, piece) : NULL;
         if (checkpoint)
             checkpoint->stall_ns += piece->end_ns - piece->start_ns;
+        checkpoint = piece->kind == PIECE_WRITE || piece->kind == PIECE_FILE_OP ? own_checkpoint(state, piece) : NULL;
+        if (checkpoint)
+            checkpoint->write_ns += piece->kind == PIECE_WRITE ? piece->busy_ns : piece->end_ns - piece->start_ns;
     }
     pieces_forget(&state->pieces, to_ns);
     state->cursor_ns = to_ns;
@@ -290,7 +324,7 @@ static void note_checkpoints(struct window_state *state, uint64_t end_ns)
             checkpoint->step = (int64_t)(state->rank->step_base + state->index);
     }
     while (state->next_checkpoint < state->rank->nr_checkpoints &&
-           state->rank->checkpoints[state->next_checkpoint].end_ns + TH_CKPT_JOIN_NS < end_ns)
+           state->rank->checkpoints[state->next_checkpoint].end_ns + TH_CKPT_TAIL_NS < end_ns)
         state->next_checkpoint++;
 }
 

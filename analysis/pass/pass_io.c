@@ -22,10 +22,15 @@ struct io_sums {
     struct histogram reads_ns;
 };
 
+struct start_sums {
+    uint64_t ns, calls, failed, bytes;
+};
+
 struct pass_io {
     struct job *job;
     struct io_sums **groups;      /* owned; by group index; NULL until touched */
     struct group_facts **loaders; /* owned; as groups, by loaders while steps ran */
+    struct start_sums *starts;    /* owned; by group index: by the first rank before its first step */
     uint64_t *steady_ns;          /* owned; by host: begin and end of the steps */
     size_t nr_hosts;
 };
@@ -43,6 +48,7 @@ static void pass_free(void *arg)
     }
     free(self->groups);
     free(self->loaders);
+    free(self->starts);
     free(self->steady_ns);
     free(self);
 }
@@ -75,7 +81,8 @@ static void *new(const struct options *options, struct job *job, struct report *
     self->job = job;
     self->groups = calloc(job->groups.nr + 1, sizeof(*self->groups));
     self->loaders = calloc(job->groups.nr + 1, sizeof(*self->loaders));
-    if (!self->groups || !self->loaders || !find_steady(self)) {
+    self->starts = calloc(job->groups.nr + 1, sizeof(*self->starts));
+    if (!self->groups || !self->loaders || !self->starts || !find_steady(self)) {
         pass_free(self);
         return NULL;
     }
@@ -116,6 +123,15 @@ static struct group_facts *facts_of(struct pass_io *self, const struct group *gr
         self->loaders[group->index] = facts;
     }
     return facts;
+}
+
+/* Sums of the first rank's process before its first step; NULL for everything else. */
+static struct start_sums *start_of(struct pass_io *self, const struct group *group, uint64_t start_ns)
+{
+    const struct job *job = self->job;
+    const struct rank *rank = job->nr_ranks ? job->ranks[0] : NULL;
+    bool before = rank && job->process == rank->process && start_ns < rank->begin_ns;
+    return before ? &self->starts[group->index] : NULL;
 }
 
 static void count_read(struct io_sums *sums, struct group_facts *loader, uint64_t count, uint64_t bytes,
@@ -161,6 +177,12 @@ static int transferred(struct pass_io *self, uint32_t name, unsigned op, uint16_
         count_write(sums, count, bytes, busy);
         return 0;
     }
+    struct start_sums *start = start_of(self, group, start_ns);
+    if (start) {
+        start->ns += busy;
+        start->calls += count;
+        start->bytes += bytes;
+    }
     struct group_facts *loader = by_loader(self, group, start_ns) ? facts_of(self, group) : NULL;
     count_read(sums, loader, count, bytes, busy, how);
     return 0;
@@ -175,6 +197,12 @@ static int looked_up(struct pass_io *self, const struct tr_file_meta *meta)
     sums->opens += meta->opens;
     sums->failed += meta->failed;
     sums->meta_ns += meta->busy_ns;
+    struct start_sums *start = start_of(self, group, meta->start_ns);
+    if (start) {
+        start->ns += meta->busy_ns;
+        start->calls += meta->count;
+        start->failed += meta->failed;
+    }
     struct group_facts *loader = by_loader(self, group, meta->start_ns) ? facts_of(self, group) : NULL;
     if (loader) {
         loader->opens += meta->opens;
@@ -299,8 +327,35 @@ static int keep_facts(const struct pass_io *self)
     return 0;
 }
 
+static void keep_start(const struct pass_io *self)
+{
+    struct start_facts *start = &self->job->facts->start;
+    uint64_t most_software = 0, most_load = 0;
+    for (size_t i = 0; i < self->job->groups.nr; i++) {
+        const struct group *group = self->job->groups.list[i];
+        const struct start_sums *sums = &self->starts[i];
+        if (group->kind == GROUP_SOFTWARE) {
+            start->software_ns += sums->ns;
+            start->software_calls += sums->calls;
+            start->software_failed += sums->failed;
+            if (sums->ns > most_software) {
+                most_software = sums->ns;
+                start->software = group;
+            }
+        } else {
+            start->load_ns += sums->ns;
+            start->load_bytes += sums->bytes;
+            if (sums->ns > most_load) {
+                most_load = sums->ns;
+                start->load = group;
+            }
+        }
+    }
+}
+
 static int finish(void *arg, struct report *report)
 {
+    keep_start(arg);
     int rc = add_rows(arg, report);
     return rc ? rc : keep_facts(arg);
 }

@@ -4,6 +4,7 @@
 #include "analysis/pass/pass.h"
 
 extern const struct pass pass_job, pass_steps, pass_breakdown, pass_io, pass_workers, pass_checkpoints;
+extern const struct pass find_cpu, find_storage, find_dataloader, find_checkpoint, find_disk, find_start, find_quality;
 
 const struct pass *const passes[] = {
     &pass_job,
@@ -12,5 +13,12 @@ const struct pass *const passes[] = {
     &pass_io,
     &pass_workers,
     &pass_checkpoints,
+    &find_cpu,
+    &find_storage,
+    &find_dataloader,
+    &find_checkpoint,
+    &find_disk,
+    &find_start,
+    &find_quality,
     NULL,
 };

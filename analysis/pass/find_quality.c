@@ -1,0 +1,91 @@
+/* find_quality.c - trace-quality: holes in the trace that could change what the report says. */
+#include <stdlib.h>
+
+#include "analysis/model/job.h"
+#include "analysis/pass/judge.h"
+#include "analysis/pass/pass.h"
+#include "analysis/pass/thresholds.h"
+
+static void find_lost(struct report *report, const struct job *job)
+{
+    uint64_t lost = job->facts->lost, all = lost + job->nr_events;
+    double share = judge_share(lost, all);
+    if (share < TH_LOST_SHARE)
+        return;
+    struct finding *finding = finding_raise(report, "trace-quality", "lost",
+                                            share >= TH_LOST_GRAVE_SHARE ? SEVERITY_MEDIUM : SEVERITY_LOW, 1);
+    finding_set_count(finding, "lost", lost);
+    finding_set_count(finding, "events", all);
+    finding_set_share(finding, "lost_share", share);
+    finding_evidence(finding, "lost");
+    finding_other(finding, "effect");
+}
+
+static void find_unresolved(struct report *report, const struct job *job)
+{
+    if (judge_share(job->names.unresolved, job->nr_events) < TH_UNRESOLVED_SHARE)
+        return;
+    struct finding *finding = finding_raise(report, "trace-quality", "names", SEVERITY_LOW, 1);
+    finding_set_count(finding, "unresolved", job->names.unresolved);
+    finding_set_count(finding, "unmatched", job->unmatched);
+    finding_set_count(finding, "unknown", job->facts->unknown);
+    finding_what(finding, "names");
+    finding_cause(finding, "names");
+    finding_fix(finding, "names");
+    finding_evidence(finding, "names");
+}
+
+static void find_gaps(struct report *report, const struct job *job)
+{
+    if (judge_share(job->gap_ns, job->last_ns - job->first_ns) < TH_GAP_SHARE)
+        return;
+    struct finding *finding = finding_raise(report, "trace-quality", "gaps", SEVERITY_LOW, 1);
+    finding_set_time(finding, "gap", (double)job->gap_ns);
+    finding_set_count(finding, "gaps", job->nr_gaps);
+    finding_what(finding, "gaps");
+    finding_cause(finding, "gaps");
+    finding_fix(finding, "gaps");
+    finding_evidence(finding, "gaps");
+}
+
+static void find_missing_ranks(struct report *report, const struct job *job)
+{
+    int seen = 0;
+    for (size_t i = 0; i < job->nr_ranks; i++)
+        seen += !i || job->ranks[i]->number != job->ranks[i - 1]->number;
+    if (!seen || seen >= job->world_size)
+        return;
+    struct finding *finding = finding_raise(report, "trace-quality", "ranks", SEVERITY_LOW, 1);
+    finding_set(finding, "seen", "%d", seen);
+    finding_set(finding, "world", "%d", job->world_size);
+    finding_what(finding, "ranks");
+    finding_cause(finding, "ranks");
+    finding_fix(finding, "ranks");
+    finding_evidence(finding, "ranks");
+}
+
+static void find_no_steps(struct report *report, const struct job *job)
+{
+    if (!job->nr_events || job->method != ANCHORS_run || job->found == ANCHORS_run)
+        return; /* no anchors at all is a note: the job may not be a training */
+    struct finding *finding = finding_raise(report, "trace-quality", "steps", SEVERITY_LOW, 1);
+    finding_set(finding, "confidence", "%.2f", job->confidence);
+    finding_set(finding, "method", "%s", anchor_method_names[job->found]);
+    finding_what(finding, "steps");
+    finding_cause(finding, "steps");
+    finding_fix(finding, "steps");
+    finding_evidence(finding, "steps");
+}
+
+static int finish(void *arg, struct report *report)
+{
+    const struct job *job = ((struct finder *)arg)->job;
+    find_lost(report, job);
+    find_unresolved(report, job);
+    find_gaps(report, job);
+    find_missing_ranks(report, job);
+    find_no_steps(report, job);
+    return 0;
+}
+
+const struct pass find_quality = {"find-quality", "trace-quality", finder_new, NULL, finish, free};
