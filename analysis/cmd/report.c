@@ -24,6 +24,17 @@
 
 /* ---- from paths to a finished report */
 
+/* The last part of the path, whatever way it was given ("run1", "./run1/", "."). */
+static const char *title(struct report *report, const char *path)
+{
+    char *real = realpath(path, NULL);
+    const char *slash = strrchr(real ? real : path, '/');
+    const char *name = report_str(report, slash && slash[1] ? slash + 1 : real ? real : path);
+
+    free(real);
+    return name;
+}
+
 /* Returns 0 with *ret_report, or -errno with *ret_error (owned by the caller; NULL when memory ran out). */
 static int make_report(char *const *paths, size_t nr_paths, const struct options *options, enum lang lang,
                        struct report **ret_report, char **ret_error)
@@ -36,8 +47,10 @@ static int make_report(char *const *paths, size_t nr_paths, const struct options
     if (rc)
         return rc;
     rc = report_new(lang, &report);
-    if (!rc)
+    if (!rc) {
+        report->title = title(report, paths[0]);
         rc = analyze(trace, options, report);
+    }
     trace_free(trace);
     if (rc) {
         report_free(report);

@@ -30,7 +30,8 @@ static const struct {
 
 /* ---- step time */
 
-/* One cell for each `per` points from `first` on: the longest step in it, against the longest of all. */
+/* Points spread evenly over at most `cells` cells: the longest step of each, against the longest of all. Warm-up steps
+ * are left out, as they would make the rest look flat. */
 static void sparkline(const struct page *page, unsigned cells)
 {
     const struct report_series *series = &page->report->series;
@@ -39,15 +40,17 @@ static void sparkline(const struct page *page, unsigned cells)
 
     if (first >= series->nr || !cells)
         return;
-    size_t nr = series->nr - first, per = (nr + cells - 1) / cells;
+    size_t nr = series->nr - first;
+    if (cells > nr)
+        cells = (unsigned)nr;
     for (size_t i = first; i < series->nr; i++)
         if (longest < series->points[i].max_ns)
             longest = series->points[i].max_ns;
-    for (size_t i = first; longest && i < series->nr; i += per) {
+    for (unsigned cell = 0; longest && cell < cells; cell++) {
         uint64_t here = 0;
-        for (size_t j = i; j < series->nr && j < i + per; j++)
-            if (here < series->points[j].max_ns)
-                here = series->points[j].max_ns;
+        for (size_t i = first + cell * nr / cells; i < first + (cell + 1) * nr / cells; i++)
+            if (here < series->points[i].max_ns)
+                here = series->points[i].max_ns;
         unsigned level = here ? (unsigned)ceil(8.0 * (double)here / (double)longest) : 1;
         fputs(screen_glyph(page->screen, G_level1 + level - 1), page->out);
     }

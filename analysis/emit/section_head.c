@@ -40,15 +40,6 @@ static void counted(char *text, size_t size, enum lang lang, uint64_t count, enu
         snprintf(text, size, word(lang, many), units_count(count).text);
 }
 
-static const char *base_name(const char *path)
-{
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    const char *slash = memrchr(path, '/', length - (length > 0));
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static enum word method_word(const char *method)
 {
     static const struct {
@@ -112,8 +103,8 @@ int section_head(const struct page *page)
     struct line line = {.page = page};
     char text[192];
 
-    for (size_t i = 0; i < report->nr_inputs && i < 3; i++)
-        part(&line, base_name(report->inputs[i].path));
+    if (report->title)
+        part(&line, report->title);
     if (report->nr_ranks || report->nr_per_rank)
         ranks_part(&line);
     if (report->mean.steps)

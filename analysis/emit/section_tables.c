@@ -9,6 +9,7 @@
 #include "analysis/report/units.h"
 
 #define ROWS_MAX 8
+#define ROW_SHARE_LEAST 0.01 /* of the time of all: rows below are counted only */
 
 static void title(const struct page *page, enum word heading)
 {
@@ -124,6 +125,19 @@ static int compare(const void *a_ptr, const void *b_ptr)
     return a->index < b->index ? -1 : 1;
 }
 
+/* Number of rows to show of a sorted list. */
+static size_t rows_worth_showing(const struct ranked *order, size_t nr)
+{
+    double total = 0;
+    size_t shown = 0;
+
+    for (size_t i = 0; i < nr; i++)
+        total += order[i].weight;
+    while (shown < nr && shown < ROWS_MAX && (shown == 0 || order[shown].weight >= ROW_SHARE_LEAST * total))
+        shown++;
+    return shown;
+}
+
 static struct ranked *ranked_new(size_t nr)
 {
     struct ranked *order = calloc(nr ? nr : 1, sizeof *order);
@@ -189,18 +203,19 @@ int section_io(const struct page *page)
         order[i].weight =
             (double)report->io[i].read_ns + (double)report->io[i].write_ns + (double)report->io[i].metadata_ns;
     qsort(order, report->nr_io, sizeof *order, compare);
+    size_t shown = rows_worth_showing(order, report->nr_io);
 
     title(page, W_io);
     table_column(table, word(report->lang, W_place), ALIGN_LEFT, 0, CUT_MIDDLE);
     struct listing listing = {page, table, &columns_io, {false}};
     headings(&listing, report->io, report->nr_io, sizeof *report->io);
-    for (size_t i = 0; i < report->nr_io && i < ROWS_MAX; i++) {
+    for (size_t i = 0; i < shown; i++) {
         table_row(table);
         table_cell(table, STYLE_NONE, io_place(&report->io[order[i].index]));
         cells(&listing, &report->io[order[i].index]);
     }
     int rc = table_print(table, page->screen, 2, page->out);
-    more(page, report->nr_io, ROWS_MAX);
+    more(page, report->nr_io, shown);
     table_free(table);
     free(order);
     return rc;

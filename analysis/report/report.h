@@ -166,6 +166,7 @@ struct report_series {
 
 struct report {
     enum lang lang;
+    const char *title;         /* what the user calls the run, or NULL */
 
     struct report_input *inputs;
     size_t nr_inputs;
