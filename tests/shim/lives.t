@@ -7,9 +7,9 @@
 libs=$scratch/libs
 mkdir -p "$libs/sub" "$scratch/files"
 cc=${CC:-gcc}
-$cc -shared -fPIC -o "$libs/sub/libreads.so" "$root/tests/shim/libs/reads.c" &&
+$cc -D_GNU_SOURCE -shared -fPIC -o "$libs/sub/libreads.so" "$root/tests/shim/libs/reads.c" &&
     cp "$libs/sub/libreads.so" "$libs/libreads.so" &&
-    $cc -shared -fPIC -o "$libs/libnested.so" "$root/tests/shim/libs/nested.c" \
+    $cc -D_GNU_SOURCE -shared -fPIC -o "$libs/libnested.so" "$root/tests/shim/libs/nested.c" \
         -Wl,--enable-new-dtags,-rpath,'$ORIGIN/sub' || skip_all "no compiler"
 export LIVES_LIBS=$libs
 # On a busy machine a new process may find its place in the session too late for its first events: not the point here.
