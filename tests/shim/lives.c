@@ -289,6 +289,23 @@ static int runpath_kept(void)
     return !nested || nested() != 0 || read_it();
 }
 
+/* A process that was none of ours until it loads CUDA, in the middle of its threads' work. */
+static int after_late_load(void)
+{
+    pthread_t t[4];
+    char library[4096];
+    snprintf(library, sizeof(library), "%s/libcudart.so.13", getenv("LIVES_LIBS"));
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, busy, NULL);
+    void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    struct timespec ms = {0, 100000000};
+    nanosleep(&ms, NULL);
+    stop = 1;
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    return !lib || read_it();
+}
+
 static int marks(void)
 {
     for (uint64_t i = 100; i < 110; i++) {
@@ -320,6 +337,7 @@ static const struct {
     {"deepbind_library", in_deepbind_library},
     {"errors", errors_kept},
     {"runpath", runpath_kept},
+    {"late", after_late_load},
     {"marks", marks},
 };
 

@@ -8,7 +8,7 @@ libs=$scratch/libs
 mkdir -p "$libs/sub" "$scratch/files"
 cc=${CC:-gcc}
 $cc -D_GNU_SOURCE -shared -fPIC -o "$libs/sub/libreads.so" "$root/tests/shim/libs/reads.c" &&
-    cp "$libs/sub/libreads.so" "$libs/libreads.so" &&
+    cp "$libs/sub/libreads.so" "$libs/libreads.so" && cp "$libs/sub/libreads.so" "$libs/libcudart.so.13" &&
     $cc -D_GNU_SOURCE -shared -fPIC -o "$libs/libnested.so" "$root/tests/shim/libs/nested.c" \
         -Wl,--enable-new-dtags,-rpath,'$ORIGIN/sub' || skip_all "no compiler"
 export LIVES_LIBS=$libs
@@ -23,6 +23,8 @@ for s in "\$@"; do
     ( export TRSHIM_ROOT_PID=\$BASHPID; exec "$O/tests/shim/lives" "\$s" "$scratch/files" >"$scratch/\$s.pid" )
     echo "\$s \$?"
 done
+"$O/tests/shim/lives" late "$scratch/files" >"$scratch/late.pid" # nobody told that this one is to be recorded
+echo "late \$?"
 END
 scenarios="fork fork_quick grandchild thread fork_of_threads vfork spawn exec execv kill handler longjmp cancel
     local_library deepbind_library errors runpath marks"
@@ -42,7 +44,7 @@ reads() {
         END { print sum + 0 }' "$scratch/events"
 }
 
-for s in $scenarios; do
+for s in $scenarios late; do
     is "$s: ran as it should" "$(awk -v s="$s" '$1 == s { print $2 }' "$scratch/status")" 0
 done
 for s in thread vfork spawn exec execv longjmp cancel local_library runpath; do
@@ -53,6 +55,8 @@ for s in fork fork_quick grandchild kill; do
 done
 is "fork_of_threads: every child's read" "$(reads fork_of_threads child)" $((20 * 640))
 is "errors: both reads" "$(reads errors self)" $((2 * 640))
+ok "late: recorded from then on, on all threads" test "$(reads late self)" -ge 6400
+is "late: told so" "$(grep -c " proc pid=$(cat "$scratch/late.pid") .*how=late" "$scratch/events")" 1
 is "marks: ten steps" "$(grep -c ' anchor .*kind=mark .*nr=10[0-9]' "$scratch/events")" 10
 is "marks: the reads between them" "$(reads marks self)" 6400
 is "fork_quick: its exit status" \
