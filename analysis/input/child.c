@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,8 +34,14 @@ pid_t child_start(void (*main)(void *arg), void *arg)
         _exit(1);
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     be_silent();
+    child_got_on();
     main(arg);
     _exit(0);
+}
+
+void child_got_on(void)
+{
+    (void)setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = CHILD_PATIENCE_S}, NULL);
 }
 
 bool child_has_ended(pid_t pid)
@@ -55,7 +62,9 @@ const char *child_stop(pid_t pid, char *how, size_t size)
         ;
     if (by_itself && status == 0)
         return NULL;
-    if (WIFSIGNALED(status))
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
+        (void)snprintf(how, size, "stopped since it ran in circles");
+    else if (WIFSIGNALED(status))
         (void)snprintf(how, size, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         (void)snprintf(how, size, "ended with status %d", WEXITSTATUS(status));

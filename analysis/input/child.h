@@ -10,6 +10,11 @@
  * printed (libraries talk when they abort). Returns its pid, or -errno. */
 pid_t child_start(void (*main)(void *arg), void *arg);
 
+/* Said by the child, that it got on: it is killed when it then uses CHILD_PATIENCE_S of CPU time without saying so
+ * again. babeltrace2 can run in circles on a damaged trace. */
+#define CHILD_PATIENCE_S 20
+void child_got_on(void);
+
 /* Has it ended? Leaves it to child_stop(). */
 bool child_has_ended(pid_t pid);
 

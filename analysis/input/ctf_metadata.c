@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,4 +107,29 @@ int ctf_metadata_salvage(const void *bytes, size_t size, char **ret_text, bool *
     body[complete] = '\0';
     *ret_text = text;
     return 0;
+}
+
+bool ctf_metadata_ends_early(const char *path)
+{
+    uint8_t head[HEAD];
+    FILE *file = fopen(path, "re");
+    bool early = false;
+    long at = 0;
+
+    if (!file)
+        return false;
+    (void)fseek(file, 0, SEEK_END);
+    long size = ftell(file);
+    while (!early && at < size && fseek(file, at, SEEK_SET) == 0) {
+        size_t got = fread(head, 1, HEAD, file);
+        if (at == 0 && !is_packets(head, got))
+            break; /* plain text, or nothing babeltrace2 would take for packets */
+        size_t packet = got == HEAD ? read_u32(head + AT_PACKET, read_u32(head, false) != MAGIC) / 8 : 0;
+        if (got == HEAD && packet < HEAD)
+            break; /* damaged otherwise, which it notices */
+        early = got < HEAD || packet > (size_t)(size - at);
+        at += packet;
+    }
+    (void)fclose(file);
+    return early;
 }

@@ -6,10 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/input/child.h"
 #include "analysis/input/ctf_graph.h"
 #include "traces/schema.h"
 
-enum { BURST = 64 }; /* messages of a lane between two looks at the others */
+enum {
+    BURST = 64,   /* messages of a lane between two looks at the others */
+    BURSTS = 256, /* bursts between two signs of life */
+};
 
 /* A trace directory that is open, with the ports of all lanes of this reader that go through it. */
 struct open_dir {
@@ -242,6 +246,7 @@ void ctf_reader_run(struct ctf_lane *const *lanes, size_t nr_lanes, struct ring_
 {
     struct reader reader = {.nr = nr_lanes, .group = group, .channels = channels};
     bool all_done = false;
+    unsigned nr_bursts = 0;
 
     reader.cursors = calloc(nr_lanes, sizeof(*reader.cursors));
     reader.rings = calloc(nr_lanes, sizeof(*reader.rings));
@@ -250,6 +255,8 @@ void ctf_reader_run(struct ctf_lane *const *lanes, size_t nr_lanes, struct ring_
         reader.rings[i] = &lanes[i]->box->ring;
     }
     while (reader.cursors && reader.rings && !all_done) {
+        if (nr_bursts++ % BURSTS == 0)
+            child_got_on();
         struct cursor *cursor = choose(&reader, &all_done);
         if (cursor)
             advance(&reader, cursor);

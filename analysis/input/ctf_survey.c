@@ -20,6 +20,7 @@
 
 #include "analysis/input/child.h"
 #include "analysis/input/ctf_graph.h"
+#include "analysis/input/ctf_metadata.h"
 
 enum { MAX_FIELDS = 6 };
 
@@ -87,14 +88,28 @@ static bool look_at_stream(struct task *task, struct ctf_graph *graph, size_t po
     return file != NULL;
 }
 
+static bool metadata_end_early(const char *dir)
+{
+    char *path;
+
+    if (asprintf(&path, "%s/metadata", dir) < 0)
+        return false;
+    bool early = ctf_metadata_ends_early(path);
+    free(path);
+    return early;
+}
+
 static void look_at(struct task *task, const char *dir)
 {
     struct ctf_graph *graph;
     char cause[256];
     bool told = false;
 
+    child_got_on();
     tell(task, 1, "D");
-    if (ctf_graph_open(dir, NULL, 0, &graph, cause, sizeof(cause)) < 0)
+    if (metadata_end_early(dir))
+        tell(task, 2, "P", "its metadata end within a packet");
+    else if (ctf_graph_open(dir, NULL, 0, &graph, cause, sizeof(cause)) < 0)
         tell(task, 2, "P", cause);
     else {
         for (size_t port = 0; port < ctf_graph_nr_ports(graph); port++)

@@ -243,7 +243,7 @@ static int add_repaired(struct opening *opening, struct source_ctf *source, cons
     }
     source->nr_repaired++;
     if (repaired->note)
-        notes_add(&source->notes, "%s (babeltrace2: %s)", repaired->note, cause);
+        notes_add(&source->notes, "%s (%s)", repaired->note, cause);
     else
         notes_add(&source->notes, "%s", cause);
     return survey_repaired(opening, source, origin, repaired);
