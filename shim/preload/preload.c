@@ -220,8 +220,10 @@ void shim_attend(void)
     }
     if (!core && shim_tls.after_dlopen) {
         shim_tls.after_dlopen = 0;
-        if (maps_something_interesting())
+        if (maps_something_interesting()) {
             load_core(1);
+            shim_tls.after_dlopen = 1; /* for the core */
+        }
     }
-    /* With a core, it looks at after_dlopen itself, at a moment when no dlopen can be under way. */
+    /* The core looks at after_dlopen itself, at a moment when no dlopen can be under way. */
 }
