@@ -247,9 +247,10 @@ static void tell_others(struct finding *finding, const struct starved *starved)
     const struct loader_sum *sum = &starved->loaders;
     if (!sum->nr)
         return;
-    if (judge_share(sum->read_ns + sum->meta_ns, sum->busy_ns) < TH_DATA_CAUSE_SHARE)
+    uint64_t files = sum->read_ns + sum->meta_ns;
+    if (judge_share(files + sum->recv_ns, sum->busy_ns) < TH_DATA_CAUSE_SHARE)
         finding_other(finding, "storage");
-    else
+    else if (judge_share(files, sum->busy_ns) >= TH_DATA_CAUSE_SHARE)
         finding_other(finding, "affinity");
     if (judge_share(sum->runnable_ns, sum->busy_ns) < TH_RUNNABLE_SHARE)
         finding_other(finding, "cpu");
@@ -323,8 +324,8 @@ static void find_few_or_many(struct report *report, const struct job *job, const
                    judge_runnable(job, facts->rank) < TH_RUNNABLE_SHARE;
     bool few = share >= TH_DATA_SHARE && idle < TH_DATA_CAUSE_SHARE && working && needed > (double)sum.at_once &&
                (cpus <= 0 || cpus > (double)sum.at_once);
-    bool many = share < TH_DATA_SHARE / 5 && idle >= TH_WORKERS_IDLE_SHARE && sum.at_once > 1 &&
-                needed < (double)sum.at_once;
+    bool many = share < TH_DATA_SHARE / 5 && idle >= TH_WORKERS_IDLE_SHARE && sum.at_once > 2 &&
+                needed * 2 < (double)sum.at_once;
     if (!few && !many)
         return;
     struct finding *finding = finding_raise(report, "worker-count", few ? "few" : "many", SEVERITY_LOW, confidence);
@@ -336,7 +337,7 @@ static void find_few_or_many(struct report *report, const struct job *job, const
     finding_set_time(finding, "interval", batch / (double)sum.at_once);
     finding_set_share(finding, "share", share);
     finding_evidence(finding, "batch");
-    if (cpus > 0) {
+    if (cpus > 0 && few) {
         finding_set(finding, "cpus", "%g", cpus);
         finding_set_share(finding, "runnable_share", judge_runnable(job, facts->rank));
         finding_evidence(finding, "cpus");

@@ -22,25 +22,21 @@ static void tell_biggest(struct finding *finding, const struct start_facts *star
     double imports = (double)start->software_ns;
     if (start->software && imports >= load && imports >= first && imports >= rest) {
         finding_set_time(finding, "biggest", imports);
-        finding_set(finding, "what", "import");
         finding_set(finding, "place", "%s", start->software->text);
         finding_cause(finding, "imports");
         finding_fix(finding, "imports");
     } else if (start->load && load >= first && load >= rest) {
         finding_set_time(finding, "biggest", load);
-        finding_set(finding, "what", "load");
         finding_set(finding, "place", "%s", start->load->text);
         finding_set_rate(finding, "rate", (double)start->load_bytes * 1e9 / load);
         finding_cause(finding, "load");
         finding_fix(finding, "load");
     } else if (first >= rest) {
         finding_set_time(finding, "biggest", first);
-        finding_set(finding, "what", "DataLoader");
         finding_cause(finding, "first-batch");
         finding_fix(finding, "first-batch");
     } else {
         finding_set_time(finding, "biggest", rest);
-        finding_set(finding, "what", "CPU");
         finding_cause(finding, "compute");
         finding_fix(finding, "compute");
     }
