@@ -67,8 +67,8 @@ static const struct column io[] = {
 #define R struct report_io
     JSON(R, mount) TEXT(R, fstype, NONE, fstype, 5) JSON(R, source) JSON(R, group) JSON(R, peer)
     TEXT(R, opens, COUNT, opens, 4) TEXT(R, reads, COUNT, reads, 2) JSON(R, writes)
-    TEXT(R, bytes_read, BYTES, bytes_read, 0) TEXT(R, bytes_written, BYTES, bytes_written, 1)
-    TEXT(R, mean_read, BYTES, mean_read, 3) JSON(R, p50_read_ns) TEXT(R, p95_read_ns, TIME, p95_read, 0) JSON(R, p99_read_ns)
+    TEXT(R, bytes_read, BYTES, bytes_read, 1) TEXT(R, bytes_written, BYTES, bytes_written, 1)
+    TEXT(R, mean_read, BYTES, mean_read, 3) JSON(R, p50_read_ns) TEXT(R, p95_read_ns, TIME, p95_read, 1) JSON(R, p99_read_ns)
     TEXT(R, metadata_share, SHARE, metadata, 2) TEXT(R, cache_share, SHARE, cached, 2) JSON(R, sequential_share)
     JSON(R, read_ns) JSON(R, write_ns) JSON(R, metadata_ns) JSON(R, files_failed)
 #undef R

@@ -128,6 +128,10 @@ static size_t line_length(const char *text, unsigned cells, size_t *ret_skip)
         best = fits ? fits : 1;
     while (text[best + *ret_skip] == ' ')
         ++*ret_skip;
+    while (best > 1 && text[best - 1] == ' ') {
+        best--;
+        ++*ret_skip;
+    }
     return best;
 }
 

@@ -52,7 +52,7 @@ static void said(const struct page *page, enum word label, const char *text)
     screen_paragraph(page->screen, page->out, 2, word(page->report->lang, label), STYLE_DIM, INDENT, text);
 }
 
-/* What the verdict has said already is not said again; of low findings only the remedy is. */
+/* What the verdict has said already is not said again; of low findings, only what and the remedy are. */
 static void detail(const struct page *page, const struct report_finding *f, bool told)
 {
     char text[128];
@@ -68,9 +68,12 @@ static void detail(const struct page *page, const struct report_finding *f, bool
     putc('\n', page->out);
     if (!told) {
         said(page, W_what, f->what);
-        said(page, W_why_small, f->cause);
+        if (f->severity > SEVERITY_LOW)
+            said(page, W_why_small, f->cause);
         said(page, W_fix, f->fix);
     }
+    if (f->severity == SEVERITY_LOW)
+        return;
     for (size_t i = 0; i < f->nr_evidence; i++)
         said(page, i ? W_none : W_evidence, f->evidence[i]);
     for (size_t i = 0; i < f->nr_others; i++)

@@ -84,6 +84,19 @@ static void who(const struct page *page, const struct report_finding *finding, c
         snprintf(text, size, word(lang, finding->nr_ranks == 1 ? W_rank_prefix : W_ranks_prefix), ranks);
 }
 
+/* What would be saved if the finding were gone: its own loss, or that of what follows from it. */
+static int64_t lost_by(const struct report *report, const struct report_finding *finding)
+{
+    int64_t most = finding->lost_ns;
+
+    for (size_t i = 0; finding->lost_ns == TR_UNKNOWN && i < report->nr_findings; i++) {
+        const struct report_finding *other = &report->findings[i];
+        if (other->caused_by && !strcmp(other->caused_by, finding->id) && other->lost_ns > most)
+            most = other->lost_ns;
+    }
+    return most;
+}
+
 int section_verdict(const struct page *page)
 {
     const struct report *report = page->report;
@@ -103,8 +116,9 @@ int section_verdict(const struct page *page)
     free(text);
     labelled(page, W_why, STYLE_BOLD, f->cause);
 
-    if (f->lost_ns != TR_UNKNOWN && f->lost_ns > 0 && report->last_ns > report->first_ns)
-        snprintf(gain, sizeof gain, word(report->lang, W_gain), units_time((double)f->lost_ns).text,
+    int64_t lost_ns = lost_by(report, f);
+    if (lost_ns > 0 && report->last_ns > report->first_ns)
+        snprintf(gain, sizeof gain, word(report->lang, W_gain), units_time((double)lost_ns).text,
                  units_time((double)(report->last_ns - report->first_ns)).text);
     if (asprintf(&text, "%s%s%s", f->fix, *gain && report->lang != LANG_ZH ? "  " : "", gain) < 0)
         return -ENOMEM;

@@ -354,7 +354,8 @@ static void render(struct finding *f)
     row->nr_hosts = row->hosts ? row->nr_hosts : 0;
 
     row->what = sentence(f, TEXT_what, f->what);
-    row->brief = sentence(f, TEXT_brief, "");
+    bool own_brief = text_find(f->report->lang, row->id, TEXT_brief, f->cause ? f->cause : "") != NULL;
+    row->brief = sentence(f, TEXT_brief, own_brief ? f->cause : "");
     row->cause = sentence(f, TEXT_cause, f->cause);
     row->fix = sentence(f, TEXT_fix, f->fix);
     row->evidence = sentences(f, TEXT_evidence, f->evidence, &row->nr_evidence);

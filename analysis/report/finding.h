@@ -10,7 +10,7 @@
  *
  * The words are in text_en.def and text_zh.def, never in a pass: a pass picks sentences by key and gives the
  * parameters they name in braces. What a finding has no key for uses the sentence with key "". A part of a sentence
- * in [brackets] is left out when one of its parameters was not given.
+ * in [brackets] is left out when one of its parameters was not given. The brief one goes with the cause's key.
  * Setters ignore a NULL finding, so that a pass need not check for memory: report_finish() returns -ENOMEM then. */
 #ifndef TRSHIM_ANALYSIS_FINDING_H
 #define TRSHIM_ANALYSIS_FINDING_H

@@ -44,64 +44,83 @@ bool text_has_id(const char *id)
     return false;
 }
 
-/* Renders up to `end`; returns whether every parameter was there. */
-static bool render_part(FILE *out, const char *from, const char *end, text_param_fn param, void *arg)
-{
-    bool complete = true;
+struct rendering {
+    text_param_fn param;
+    void *arg;
+};
 
-    while (from < end) {
-        if (*from != '{') {
-            fputc(*from++, out);
-            continue;
-        }
-        const char *close = memchr(from, '}', (size_t)(end - from));
-        char name[64];
-        if (!close || (size_t)(close - from) >= sizeof name) {
-            fputc(*from++, out);
-            continue;
-        }
-        memcpy(name, from + 1, (size_t)(close - from - 1));
-        name[close - from - 1] = '\0';
-        const char *value = param(arg, name);
-        fputs(value ? value : "?", out);
-        complete &= value != NULL;
-        from = close + 1;
+#define PLACEHOLDER_MAX 128
+
+/* {name}, or {name:one:many} with a word for each number. `inside` is what the braces hold.
+ * Returns false if the value was not given. */
+static bool render_placeholder(const struct rendering *rendering, FILE *out, char *inside)
+{
+    char *one = strchr(inside, ':'), *many = one ? strchr(one + 1, ':') : NULL;
+
+    if (many) {
+        *one++ = *many++ = '\0';
+        const char *count = rendering->param(rendering->arg, inside);
+        fputs(count && !strcmp(count, "1") ? one : many, out);
+        return true;
     }
-    return complete;
+    const char *value = rendering->param(rendering->arg, inside);
+    fputs(value ? value : "?", out);
+    return value != NULL;
 }
 
-/* An optional part: rendered aside, kept only when complete. */
-static void render_optional(FILE *out, const char *from, const char *end, text_param_fn param, void *arg)
+static const char *render_part(const struct rendering *rendering, FILE *out, const char *at, bool *complete);
+
+/* An optional part, from behind its bracket to behind the closing one: rendered aside, kept only when complete. */
+static const char *render_optional(const struct rendering *rendering, FILE *out, const char *at)
 {
     char *text = NULL;
     size_t size;
+    bool complete = true;
     FILE *aside = open_memstream(&text, &size);
 
     if (!aside)
-        return;
-    bool complete = render_part(aside, from, end, param, arg);
+        return strchrnul(at, ']');
+    at = render_part(rendering, aside, at, &complete);
     if (!fclose(aside) && complete)
         fputs(text, out);
     free(text);
+    return *at ? at + 1 : at;
+}
+
+/* Renders up to a closing bracket or the end, and returns where that is. */
+static const char *render_part(const struct rendering *rendering, FILE *out, const char *at, bool *complete)
+{
+    while (*at && *at != ']') {
+        size_t length = *at == '{' ? strcspn(at, "}") : 0;
+        if (*at == '[') {
+            at = render_optional(rendering, out, at + 1);
+        } else if (length && at[length] && length < PLACEHOLDER_MAX) {
+            char inside[PLACEHOLDER_MAX];
+            memcpy(inside, at + 1, length - 1);
+            inside[length - 1] = '\0';
+            *complete &= render_placeholder(rendering, out, inside);
+            at += length + 1;
+        } else {
+            fputc(*at++, out);
+        }
+    }
+    return at;
 }
 
 char *text_render(const char *text, text_param_fn param, void *arg)
 {
+    const struct rendering rendering = {param, arg};
     char *rendered = NULL;
     size_t size;
+    bool complete = true;
     FILE *out = open_memstream(&rendered, &size);
 
     if (!out)
         return NULL;
     while (*text) {
-        size_t plain = strcspn(text, "[");
-        render_part(out, text, text + plain, param, arg);
-        text += plain;
-        if (*text == '[') {
-            const char *close = strchrnul(text, ']');
-            render_optional(out, text + 1, close, param, arg);
-            text = *close ? close + 1 : close;
-        }
+        text = render_part(&rendering, out, text, &complete);
+        if (*text) /* a closing bracket without its partner */
+            fputc(*text++, out);
     }
     if (fclose(out)) {
         free(rendered);

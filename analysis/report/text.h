@@ -30,7 +30,8 @@ bool text_has_id(const char *id);
 /* Value of a parameter, or NULL if it was not given. */
 typedef const char *(*text_param_fn)(void *arg, const char *name);
 
-/* Replaces {name}; drops [parts] with a parameter that was not given; one outside brackets becomes "?".
+/* Replaces {name}, and {name:one:many} by the word for that number; drops [parts] with a parameter that was not given
+ * (they may be nested); one outside brackets becomes "?".
  * Returns a malloced string, or NULL when memory ran out. */
 char *text_render(const char *text, text_param_fn param, void *arg);
 

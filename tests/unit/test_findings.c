@@ -152,6 +152,18 @@ static const char *one_param(void *arg, const char *name)
     return strcmp(name, "known") ? NULL : arg;
 }
 
+static const char *number_one(void *arg, const char *name)
+{
+    return "1";
+}
+
+static void test_one_is_singular(void **state)
+{
+    char *rendered = text_render("{n} worker{n::s} {n:is:are}", number_one, NULL);
+    assert_string_equal(rendered, "1 worker is");
+    free(rendered);
+}
+
 static void check_render(const char *text, const char *expected)
 {
     char *rendered = text_render(text, one_param, "v");
@@ -169,6 +181,10 @@ static void test_templates(void **state)
     check_render("a[ {known}] b", "a v b");
     check_render("a[ {unknown}] b", "a b");
     check_render("a[ {known} {unknown}] b", "a b");
+    check_render("a[ b {known}[ c {unknown}] d] e", "a b v d e");
+    check_render("a[ b {unknown}[ c {known}] d] e", "a e");
+    check_render("{known:one:many} {unknown:one:many}", "many many");
+    check_render("a ] b", "a ] b");
     check_render("a {not closed", "a {not closed");
     check_render("a [not closed", "a not closed");
 }
@@ -189,17 +205,17 @@ static void placeholders(const char *text, char *out, size_t size)
 {
     char names[24][64];
     size_t nr = 0;
-    bool optional = false;
+    int depth = 0;
 
     for (; *text; text++) {
-        if (*text == '[' || *text == ']')
-            optional = *text == '[';
-        if (*text != '{')
+        depth += (*text == '[') - (*text == ']');
+        size_t length = strcspn(text, "}:");
+        if (*text != '{' || text[length] == ':') /* number words exist in some languages only */
             continue;
-        size_t length = strcspn(text, "}");
         assert_true(nr < 24 && length < 60);
-        snprintf(names[nr++], sizeof *names, "%s%.*s", optional ? "?" : "", (int)length + 1, text);
+        snprintf(names[nr++], sizeof *names, "%s%.*s", depth ? "?" : "", (int)length + 1, text);
     }
+    assert_int_equal(depth, 0);
     qsort(names, nr, sizeof *names, (int (*)(const void *, const void *))strcmp);
     *out = '\0';
     for (size_t i = 0; i < nr; i++)
@@ -288,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_a_report_may_end_unfinished),
         cmocka_unit_test(test_severity_follows_the_share),
         cmocka_unit_test(test_templates),
+        cmocka_unit_test(test_one_is_singular),
         cmocka_unit_test(test_languages_have_the_same_rows_and_placeholders),
         cmocka_unit_test(test_chinese_is_chinese),
         cmocka_unit_test(test_rows_are_distinct_and_of_known_findings),
