@@ -7,19 +7,19 @@
 
 # name | steps and load | findings that must be there | findings that may be
 settings='
-fast-files        | --workers 2                                                                        |                  |
-fast-inline       | --workers 0 --data packed                                                          |                  |
-fast-pinned       | --workers 2 --data packed --pin-thread                                             |                  |
-slow-sleep        | --workers 4 --delay 10ms --delay-kind sleep                                        | dataloader-bound |
-slow-inline       | --workers 0 --delay 1ms --delay-kind cpu                                           | dataloader-bound |
-slow-cpu          | --workers 2 --delay 3ms --delay-kind cpu --hidden 32                               | dataloader-bound | cpu-contention,worker-count
-slow-read         | --workers 2 --delay 4ms --delay-kind read --hidden 32                              | dataloader-bound | storage-slow
-slow-store        | --workers 4 --data http --store-delay 10ms                                         | dataloader-bound | storage-slow
-spawn-packed      | --workers 2 --start-method spawn --data packed --delay 5ms                         | dataloader-bound |
-accumulate        | --workers 2 --accumulate 3 --delay 4ms --pin-thread --hidden 32 --steps 30         | dataloader-bound |
-checkpoint-sync   | --workers 2 --checkpoint-every 10 --checkpoint-size 128                            | checkpoint-sync  |
-checkpoint-async  | --workers 2 --checkpoint-every 20 --checkpoint-size 16 --checkpoint async          |                  |
-checkpoint-unsafe | --workers 2 --start-method forkserver --checkpoint-every 10 --keep 1 --unsafe      | checkpoint-unsafe | checkpoint-retention
+fast-files        | --workers 2 --hidden 64                                                           |                   |
+fast-inline       | --workers 0 --data packed --hidden 64                                             |                   |
+fast-pinned       | --workers 2 --data packed --pin-thread --hidden 64                                |                   |
+slow-sleep        | --workers 4 --delay 15ms --delay-kind sleep                                       | dataloader-bound  |
+slow-inline       | --workers 0 --delay 1ms --delay-kind cpu                                          | dataloader-bound  |
+slow-cpu          | --workers 2 --delay 4ms --delay-kind cpu                                          | dataloader-bound  |
+slow-read         | --workers 2 --delay 6ms --delay-kind read                                         | dataloader-bound  | storage-slow
+slow-store        | --workers 4 --data http --store-delay 15ms                                        | dataloader-bound  |
+spawn-packed      | --workers 2 --start-method spawn --data packed --delay 6ms                        | dataloader-bound  |
+accumulate        | --workers 2 --accumulate 3 --delay 4ms --pin-thread --steps 30                    | dataloader-bound  |
+checkpoint-sync   | --workers 2 --checkpoint-every 10 --checkpoint-size 128 --hidden 64               | checkpoint-sync   |
+checkpoint-async  | --workers 2 --checkpoint-every 20 --checkpoint-size 16 --checkpoint async --hidden 64 |               |
+checkpoint-unsafe | --workers 2 --start-method forkserver --checkpoint-every 10 --keep 1 --unsafe --hidden 64 | checkpoint-unsafe | checkpoint-retention
 '
 # Ranges switched off: the waits of the training thread alone must tell, within 0.05.
 without_ranges='slow-sleep slow-store spawn-packed accumulate'
@@ -31,8 +31,8 @@ run() {
     local name=$1 dir=$2 options
     shift 2
     read -ra options <<<"$(row "$name" | cut -d '|' -f 1)"
-    env "$@" "$TR" record -o "$dir" --no-report -- "${train[@]}" "${data_options[@]}" --steps 40 --checkpoint-every 0 \
-        "${options[@]}" --truth "$dir.truth" >"$dir.log" 2>&1
+    env "$@" "$TR" record -o "$dir" --no-report -- "${train[@]}" "${data_options[@]}" --steps 40 --hidden 32 \
+        --checkpoint-every 0 "${options[@]}" --truth "$dir.truth" >"$dir.log" 2>&1
 }
 
 setting() {
