@@ -51,6 +51,33 @@ static struct feed_end *end_get(struct feed_end **ends, size_t *nr, struct proce
     return &more[(*nr)++];
 }
 
+static const struct feed_end *end_of(const struct feed_end *ends, size_t nr, const struct process *process)
+{
+    for (size_t i = 0; i < nr; i++)
+        if (ends[i].process == process)
+            return &ends[i];
+    return NULL;
+}
+
+/* Whether what `writer` writes are batches for `trainer`. */
+static bool brings(const struct feed_end *writer, const struct process *trainer)
+{
+    /* A launcher hands its children what to run through a pipe; a fork server tells pids, in messages of 8 bytes. */
+    return writer->process != trainer && !process_descends(trainer, writer->process) &&
+           writer->process->role != ROLE_trainer && writer->bytes >= (uint64_t)TH_MESSAGE_MIN_BYTES * writer->calls;
+}
+
+/* Once known to carry batches, both ends are marked. */
+static void mark_ends(struct feed *feed)
+{
+    for (size_t i = 0; i < feed->nr_readers; i++)
+        for (size_t j = 0; j < feed->nr_writers; j++)
+            if (brings(&feed->writers[j], feed->readers[i].process)) {
+                feed->readers[i].thread->reads_batches = feed->readers[i].process->fed = true;
+                feed->writers[j].process->feeds = true;
+            }
+}
+
 int feeds_learn(struct feeds *feeds, uint32_t host, struct process *process, struct thread *thread,
                 const struct tr_pipe_io *io)
 {
@@ -68,9 +95,7 @@ int feeds_learn(struct feeds *feeds, uint32_t host, struct process *process, str
     end->calls += io->count;
     end->bytes += io->size_bytes;
     end->last_ns = io->start_ns + io->dur_ns;
-    for (size_t i = 0; i < feed->nr_readers; i++)
-        if (!feed->readers[i].thread->reads_batches && feed_is_data(feed, feed->readers[i].process))
-            feed->readers[i].thread->reads_batches = feed->readers[i].process->fed = true;
+    mark_ends(feed);
     return 0;
 }
 
@@ -79,26 +104,12 @@ const struct feed *feeds_find(const struct feeds *feeds, uint32_t host, uint64_t
     return inode ? map_find(&feeds->by_inode, inode_key(host, inode)) : NULL;
 }
 
-static const struct feed_end *end_of(const struct feed_end *ends, size_t nr, const struct process *process)
-{
-    for (size_t i = 0; i < nr; i++)
-        if (ends[i].process == process)
-            return &ends[i];
-    return NULL;
-}
-
 bool feed_is_data(const struct feed *feed, const struct process *trainer)
 {
-    if (!end_of(feed->readers, feed->nr_readers, trainer))
-        return false;
-    for (size_t i = 0; i < feed->nr_writers; i++) {
-        const struct feed_end *writer = &feed->writers[i];
-        /* A launcher hands its children what to run through a pipe; a fork server tells pids, in messages of 8 bytes. */
-        if (writer->process != trainer && !process_descends(trainer, writer->process) &&
-            writer->process->role != ROLE_trainer && writer->bytes >= (uint64_t)TH_MESSAGE_MIN_BYTES * writer->calls)
-            return true;
-    }
-    return false;
+    bool found = false;
+    for (size_t i = 0; i < feed->nr_writers && !found; i++)
+        found = brings(&feed->writers[i], trainer);
+    return found && end_of(feed->readers, feed->nr_readers, trainer);
 }
 
 const struct feed_end *feed_reader(const struct feed *feed, const struct process *process)

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 
 #define PATH_LEN_MAX 4096
 
-/* A directory that some name lies below, or a host that has peers. */
+/* A directory that some name lies below, or a host that a process has peers on. */
 struct dir {
     struct dir *next, *parent;
     unsigned depth;              /* components; 0 is "/" */
@@ -116,6 +117,13 @@ static size_t peer_host_len(const char *text)
     return colon ? (size_t)(colon - text) : strlen(text);
 }
 
+/* Ports are counted by who talks to them: a server sees a port for each client, a client the one of the server. */
+static bool peer_host(char path[PATH_LEN_MAX], const struct name *name)
+{
+    int len = snprintf(path, PATH_LEN_MAX, "%u %.*s", name->pid, (int)peer_host_len(name->text), name->text);
+    return len < PATH_LEN_MAX;
+}
+
 static int count(struct dirs *dirs, const struct name *name)
 {
     char path[PATH_LEN_MAX];
@@ -133,7 +141,7 @@ static int count(struct dirs *dirs, const struct name *name)
         dir = dir_enter(dirs, name->host, path);
         break;
     case TR_name_kind_peer:
-        if (!copy_path(path, name->text, peer_host_len(name->text)))
+        if (!peer_host(path, name))
             return 0;
         dir = dir_get(dirs, name->host, path, &fresh);
         break;
@@ -268,10 +276,10 @@ static struct group *peer_group(struct groups *groups, const struct dirs *dirs, 
 {
     char text[PATH_LEN_MAX];
     size_t len = peer_host_len(name->text);
-    if (!copy_path(text, name->text, len))
-        return NULL;
+    if (!peer_host(text, name))
+        return group_get(groups, name->host, GROUP_PEER, name->text, NULL);
     const struct dir *host = map_find(&dirs->by_path, map_hash(text, name->host));
-    if (host && host->files > TH_GROUP_PORTS && len + 3 < sizeof(text)) {
+    if (host && host->files > TH_GROUP_PORTS && copy_path(text, name->text, len) && len + 3 < sizeof(text)) {
         memcpy(text + len, ":*", 3);
         return group_get(groups, name->host, GROUP_PEER, text, NULL);
     }

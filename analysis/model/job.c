@@ -342,6 +342,7 @@ int job_follow(struct job *job, const struct event *event)
         return rc;
     see_time(job, event->ts_ns);
     job->nr_events++;
+    job->receive = receives_learn(&job->thread->receives, event, &job->received) ? &job->received : NULL;
     if (event->kind == EV_pipe_io)
         rc = feeds_learn(&job->feeds, event->host, job->process, job->thread, &event->u.pipe_io);
     struct rank *rank = job->process->role == ROLE_trainer ? job->process->rank : NULL;

@@ -18,6 +18,7 @@
 #include "analysis/model/map.h"
 #include "analysis/model/mounts.h"
 #include "analysis/model/names.h"
+#include "analysis/model/receives.h"
 #include "analysis/model/saves.h"
 #include "analysis/model/stepper.h"
 
@@ -67,6 +68,7 @@ struct thread {
     bool reads_batches;         /* reads a pipe that brings batches: the training or the pin-memory thread */
     bool writes_pipes;          /* e.g. a queue's feeder thread, which tells workers what to load */
     struct anchors *anchors;    /* owned; NULL if it passed none in the survey */
+    struct receives receives;   /* full scan */
 };
 
 struct process {
@@ -84,6 +86,7 @@ struct process {
     enum role role;
     struct rank *rank;     /* that it trains, or works for; NULL */
     bool fed;              /* other processes bring it batches */
+    bool feeds;            /* it brings batches to a trainer */
     struct handoff *handoff; /* owned; see handoff.h; NULL while no batch was handed over */
 };
 
@@ -154,6 +157,8 @@ struct job {
     /* The event the passes look at. */
     struct process *process;
     struct thread *thread;
+    const struct receive *receive; /* a receive of this thread that is complete with it, NULL if none is */
+    struct receive received;
 
     struct facts *facts;      /* what passes found, for those after them; owned by the engine */
     regex_t regex;            /* of options, if has_regex */

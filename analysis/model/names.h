@@ -18,7 +18,7 @@ struct name {
     struct name *next;   /* in order of first appearance */
     const char *text;    /* owned by names */
     uint64_t dev;
-    uint32_t host;
+    uint32_t host, pid;  /* pid: the first that announced it */
     uint8_t kind;        /* enum tr_name_kind */
     struct group *group; /* set by groups.c once all names are known; NULL before, and for ranges */
 };

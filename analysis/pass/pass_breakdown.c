@@ -451,14 +451,14 @@ static int add_piece(struct pass_breakdown *self, struct window_state *state, co
     }
 }
 
-/* A process that is not a trainer and reads is a loader: what it reads is the data set. */
+/* What a process reads that brings batches is the data set. */
 static void see_loader(struct pass_breakdown *self, const struct event *event)
 {
     const struct process *process = self->job->process;
     uint32_t id = event->kind == EV_file_io && event->u.file_io.op == TR_io_op_read ? event->u.file_io.name
                   : event->kind == EV_sock_io && event->u.sock_io.op == TR_io_op_read ? event->u.sock_io.name
                                                                                      : 0;
-    if (!id || process->role == ROLE_launcher)
+    if (!id || !process->feeds)
         return;
     const struct name *name = job_name(self->job, process, id);
     if (name && group_is_data(name->group))

@@ -93,9 +93,9 @@ static void *new(const struct options *options, struct job *job, struct report *
 static bool by_loader(const struct pass_io *self, const struct group *group, uint64_t start_ns)
 {
     const struct process *process = self->job->process;
-    if (process->host >= self->nr_hosts || process->role == ROLE_launcher || !group_is_data(group))
+    if (process->host >= self->nr_hosts || !group_is_data(group))
         return false;
-    if (process->role == ROLE_trainer && process->fed)
+    if (process->role == ROLE_trainer ? process->fed : !process->feeds)
         return false;
     const uint64_t *steady = &self->steady_ns[2 * process->host];
     return start_ns >= steady[0] && start_ns < steady[1];
@@ -224,15 +224,29 @@ static int changed(struct pass_io *self, const struct tr_file_op *op)
     return 0;
 }
 
+/* A receive took as long as the peer needed, waiting included. */
+static int received(struct pass_io *self, const struct receive *receive)
+{
+    uint64_t ns = receive->waited_ns + receive->busy_ns;
+    return transferred(self, receive->name, TR_io_op_read, 1, receive->bytes, 0, receive->start_ns, ns,
+                       TR_HOW_DEVICE_UNKNOWN);
+}
+
 static int event(void *arg, const struct event *event)
 {
     const struct tr_file_io *file = &event->u.file_io;
     const struct tr_sock_io *sock = &event->u.sock_io;
+    const struct job *job = ((struct pass_io *)arg)->job;
+    int rc = job->receive ? received(arg, job->receive) : 0;
+    if (rc)
+        return rc;
     switch (event->kind) {
     case EV_file_io:
         return transferred(arg, file->name, file->op, file->count, file->size_bytes, file->busy_ns, file->start_ns,
                            file->dur_ns, file->how);
     case EV_sock_io:
+        if (sock->op == TR_io_op_read)
+            return 0; /* see received() */
         return transferred(arg, sock->name, sock->op, sock->count, sock->size_bytes, sock->busy_ns, sock->start_ns,
                            sock->dur_ns, TR_HOW_DEVICE_UNKNOWN);
     case EV_file_meta:
@@ -353,10 +367,25 @@ static void keep_start(const struct pass_io *self)
     }
 }
 
+/* The last receive of each thread, after which nothing came. */
+static int flush_receives(struct pass_io *self)
+{
+    int rc = 0;
+    for (struct process *process = self->job->first; process; process = process->next)
+        for (const struct thread *thread = process->threads; thread && !rc; thread = thread->next) {
+            self->job->process = process;
+            rc = thread->receives.open.name ? received(self, &thread->receives.open) : 0;
+        }
+    return rc;
+}
+
 static int finish(void *arg, struct report *report)
 {
+    int rc = flush_receives(arg);
+    if (rc)
+        return rc;
     keep_start(arg);
-    int rc = add_rows(arg, report);
+    rc = add_rows(arg, report);
     return rc ? rc : keep_facts(arg);
 }
 

@@ -130,10 +130,10 @@ static void see_cpu(struct cpu_stretch *stretch, const struct tr_cpu *cpu, uint6
 static void see_wait(struct loader *loader, const struct tr_wait *wait)
 {
     uint64_t ns = within(wait->start_ns, wait->dur_ns, loader->from_ns, loader->to_ns);
-    if (wait->kind == TR_wait_kind_sleep) {
+    if (wait->kind == TR_wait_kind_sleep)
         loader->sleep_ns += ns;
-        return;
-    }
+    if (wait->kind == TR_wait_kind_sleep || wait->kind == TR_wait_kind_sock)
+        return; /* the latter is the time of a send or receive, which is counted as such */
     size_t i = 0;
     while (i < loader->nr_pipes && loader->pipes[i].inode != wait->obj)
         i++;
@@ -171,14 +171,22 @@ static void see_io(struct pass_workers *self, struct loader *loader, const struc
         *(file->op == TR_io_op_read ? &loader->read_ns : &loader->write_ns) += busy;
         if (file->op == TR_io_op_read && busy)
             loader->bytes += file->size_bytes;
-    } else if (event->kind == EV_sock_io && is_data(self, sock->name)) {
-        uint64_t busy = busy_within(loader, sock->start_ns, sock->dur_ns, sock->busy_ns, sock->count);
-        loader->recv_ns += busy;
-        if (sock->op == TR_io_op_read && busy)
-            loader->bytes += sock->size_bytes;
+    } else if (event->kind == EV_sock_io && sock->op == TR_io_op_write && is_data(self, sock->name)) {
+        loader->recv_ns += busy_within(loader, sock->start_ns, sock->dur_ns, sock->busy_ns, sock->count);
     } else if (event->kind == EV_file_meta && is_data(self, meta->name)) {
         loader->meta_ns += busy_within(loader, meta->start_ns, meta->dur_ns, meta->busy_ns, meta->count);
     }
+}
+
+/* A receive, with the wait for it. The wait was counted as one on a pipe: it is moved. */
+static void see_receive(struct pass_workers *self, struct loader *loader, const struct receive *receive)
+{
+    if (!is_data(self, receive->name))
+        return;
+    loader->recv_ns += within(receive->start_ns, receive->busy_ns, loader->from_ns, loader->to_ns) +
+                       within(receive->start_ns - receive->waited_ns, receive->waited_ns, loader->from_ns, loader->to_ns);
+    if (receive->start_ns >= loader->from_ns && receive->start_ns < loader->to_ns)
+        loader->bytes += receive->bytes;
 }
 
 static int event(void *arg, const struct event *event)
@@ -200,6 +208,8 @@ static int event(void *arg, const struct event *event)
     loader->last_ns = event->ts_ns;
     if (thread->tid != process->pid)
         return 0;
+    if (self->job->receive)
+        see_receive(self, loader, self->job->receive);
     if (event->kind == EV_cpu)
         see_cpu(&loader->cpu, &event->u.cpu, loader->from_ns, loader->to_ns);
     else if (event->kind == EV_wait)
@@ -244,6 +254,8 @@ static uint64_t idle_of(const struct job *job, struct loader *loader, const stru
     uint64_t idle = 0;
     for (size_t i = 0; i < loader->nr_pipes; i++) {
         const struct feed *feed = feeds_find(&job->feeds, loader->process->host, loader->pipes[i].inode);
+        if (!feed && loader->recv_ns)
+            continue; /* a socket: counted with its receives */
         if (feed && feed_is_index(feed, trainer, loader->process))
             idle += loader->pipes[i].ns;
         else
@@ -332,7 +344,8 @@ static int finish(void *arg, struct report *report)
                                             .pid = one->process->pid,
                                             .reading_ns = one->read_ns + one->meta_ns + one->recv_ns,
                                             .cpu_ns = one->cpu_ns, .runnable_ns = one->runnable_ns,
-                                            .blocked_ns = one->idle_ns, .batches = one->batches,
+                                            .blocked_ns = one->idle_ns,
+                                            .waiting_ns = one->sleep_ns + one->other_wait_ns, .span_ns = one->span_ns, .batches = one->batches,
                                             .bytes_read = one->bytes});
     }
     return rc;
