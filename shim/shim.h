@@ -42,9 +42,15 @@ struct shim_call {
 /* Classes of hooks that are switched together: each has a gate, an int that is non-zero while somebody listens. */
 enum shim_gate { GATE_IO, GATE_META, GATE_FILE, GATE_WAIT, GATE_LIFE, GATE_MAX };
 
+/* What the preload hands to the core. */
+struct shim_preload {
+    struct shim_tls *(*tls)(void);                        /* the calling thread's */
+    void (*set_gate)(enum shim_gate gate, const int *to); /* later, to lower or raise the detail */
+};
+
 struct shim_core {
     uint32_t version;
-    const int *gate[GATE_MAX];
+    const int *gate[GATE_MAX]; /* as they are at first */
 
     /* false: this call must not be recorded (our own thread, a dead one, a fork child that is not ready) */
     bool (*enter)(struct shim_tls *tls);
@@ -79,7 +85,7 @@ struct shim_core {
 };
 
 /* Exported by the core as trshim_core_start: called once by the preload, from its constructor or at the first call
- * after a dlopen (late). tls() is the calling thread's. Returns NULL if this process is not to be recorded. */
-typedef const struct shim_core *(*shim_core_start_fn)(int late, struct shim_tls *(*tls)(void));
+ * after a dlopen (late). `preload` stays valid. Returns NULL if this process is not to be recorded. */
+typedef const struct shim_core *(*shim_core_start_fn)(int late, const struct shim_preload *preload);
 
 #endif

@@ -30,7 +30,7 @@ struct process {
     bool excluded;                     /* --ranks leaves us out */
     bool foreign_fork;                 /* liblttng-ust-fork is there and does what we would do around fork */
     atomic_bool outside;               /* outside the steps asked for: no detail */
-    struct shim_tls *(*tls)(void);     /* the calling thread's, from the preload */
+    const struct shim_preload *preload;
 };
 
 extern struct process process;

@@ -232,7 +232,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(nvtx_get_exp
 int InitializeInjectionNvtx2(nvtx_get_export_table get)
 {
     const struct nvtx_callbacks *callbacks = get ? get(EXPORT_CALLBACKS) : NULL;
-    if (!process.tls || !callbacks || callbacks->size < sizeof(*callbacks))
+    if (!process.preload || !callbacks || callbacks->size < sizeof(*callbacks))
         return 0;
     fill(callbacks, MODULE_CORE, core_entries, sizeof(core_entries) / sizeof(*core_entries));
     fill(callbacks, MODULE_CORE2, core2_entries, sizeof(core2_entries) / sizeof(*core2_entries));

@@ -71,6 +71,8 @@ void options_read(void)
     options.wait_ns = number("TRSHIM_WAIT_US", 100) * 1000;
     options.hang_ns = number("TRSHIM_HANG_S", 30) * 1000000000u;
 
+    options.budget_percent = (unsigned)number("TRSHIM_BUDGET", 1);
+
     struct step_window *w = &options.window;
     w->from = 0;
     w->to = UINT64_MAX;

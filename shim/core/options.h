@@ -18,6 +18,7 @@ struct shim_options {
     bool ranges;
     uint64_t wait_ns;       /* shorter waits are summed */
     uint64_t hang_ns;       /* 0: no watchdog */
+    unsigned budget_percent; /* of a core; 0: no limit */
     int verbose;
 };
 

@@ -18,6 +18,7 @@
 #include "shim/core/burst.h"
 #include "shim/core/calls.h"
 #include "shim/core/fd.h"
+#include "shim/core/gates.h"
 #include "shim/core/mounts.h"
 #include "shim/core/name.h"
 #include "shim/core/options.h"
@@ -129,7 +130,7 @@ static void map_control(void)
 /* Ends the process in the trace, from whichever of the two ways of exit() comes first. */
 static void end_by_exit(int status)
 {
-    struct shim_tls *tls = process.tls();
+    struct shim_tls *tls = process.preload->tls();
     void *frame = tls->frame;
     tls->frame = __builtin_frame_address(0);
     if (process_enter(tls))
@@ -155,7 +156,7 @@ static void watch_exit(void)
 /* Without such a call, or if that was too early: here LTTng still stands, for we depend on it. */
 __attribute__((destructor)) static void at_unload(void)
 {
-    if (process.tls)
+    if (process.preload)
         end_by_exit(-1);
 }
 
@@ -233,6 +234,7 @@ static bool complete_fork(void)
         lttng_ust_after_fork_child(&mask);
     }
     process_send(TR_proc_how_fork, false);
+    gates_after_fork();
     tender_start();
     atomic_store(&process.fork_pending, 0);
     return true;
@@ -275,7 +277,7 @@ void process_end(enum tr_exit_how how, int status)
     if (atomic_exchange(&ended, process.pid) == process.pid)
         return;
     threads_flush();
-    struct thread *t = process.tls()->self;
+    struct thread *t = process.preload->tls()->self;
     if (t)
         thread_sample_cpu(t);
     mounts_send(0);

@@ -5,13 +5,12 @@
 
 #include "shim/core/calls.h"
 #include "shim/core/fd.h"
+#include "shim/core/gates.h"
 #include "shim/core/name.h"
 #include "shim/core/options.h"
 #include "shim/core/process.h"
 #include "shim/core/tender.h"
 #include "shim/core/thread.h"
-
-static const int always = 1, never = 0;
 
 static struct shim_core table = {
     .version = SHIM_CORE_VERSION,
@@ -37,29 +36,16 @@ static struct shim_core table = {
     .step = call_step,
 };
 
-/* A gate is the tracepoint's own switch: sessions open and close it, nobody polls. Fork is seen to whether a session
- * listens or not, for LTTng's sake. */
-static void wire_gates(void)
-{
-    table.gate[GATE_IO] = &lttng_ust_tracepoint_trshim___file_io.state;
-    table.gate[GATE_META] = &lttng_ust_tracepoint_trshim___file_meta.state;
-    table.gate[GATE_FILE] = &lttng_ust_tracepoint_trshim___file_op.state;
-    table.gate[GATE_WAIT] = &lttng_ust_tracepoint_trshim___wait.state;
-    table.gate[GATE_LIFE] = &always;
-    for (int i = 0; process.excluded && i < GATE_LIFE; i++)
-        table.gate[i] = &never;
-}
-
 static int is_fork_helper(struct dl_phdr_info *info, size_t size, void *arg)
 {
     return strstr(info->dlpi_name, "liblttng-ust-fork") != NULL;
 }
 
-__attribute__((visibility("default"))) const struct shim_core *trshim_core_start(int late, struct shim_tls *(*tls)(void));
+__attribute__((visibility("default"))) const struct shim_core *trshim_core_start(int late, const struct shim_preload *preload);
 
-const struct shim_core *trshim_core_start(int late, struct shim_tls *(*tls)(void))
+const struct shim_core *trshim_core_start(int late, const struct shim_preload *preload)
 {
-    process.tls = tls;
+    process.preload = preload;
     options_read();
     process.foreign_fork = dl_iterate_phdr(is_fork_helper, NULL);
     if (name_init() != 0 || threads_init() != 0) {
@@ -67,10 +53,11 @@ const struct shim_core *trshim_core_start(int late, struct shim_tls *(*tls)(void
         return NULL;
     }
     process_init(late);
-    wire_gates();
+    for (int i = 0; i < GATE_MAX; i++)
+        table.gate[i] = gate_wanted((enum shim_gate)i);
     if (process.excluded)
         EMIT(gap, process.pid, .why = TR_gap_why_ranks, .on = 1);
-    if (thread_self(tls()))
+    if (thread_self(preload->tls()))
         tender_start();
     say(2, "recording as rank %d", process.rank);
     return &table;

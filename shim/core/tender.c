@@ -9,6 +9,7 @@
 
 #include "shim/core/burst.h"
 #include "shim/core/fd.h"
+#include "shim/core/gates.h"
 #include "shim/core/mounts.h"
 #include "shim/core/name.h"
 #include "shim/core/options.h"
@@ -35,7 +36,7 @@ static void watch(struct thread *t, void *now_)
 {
     uint64_t now = *(uint64_t *)now_, start = atomic_load_explicit(&t->open_start_ns, memory_order_acquire);
     uint64_t last = atomic_load(&t->reported_ns);
-    if (!start || now - start < options.hang_ns || (last > start && now - last < options.hang_ns))
+    if (!start || start > now || now - start < options.hang_ns || (last > start && now - last < options.hang_ns))
         return;
     int kind = atomic_load(&t->open_kind);
     uint64_t key = atomic_load(&t->open_key), obj = key;
@@ -102,6 +103,7 @@ static void *tend(void *arg)
         struct timespec cpu;
         if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
             atomic_store(&own_cpu_ns, (uint64_t)cpu.tv_sec * SECOND + (uint64_t)cpu.tv_nsec);
+        gates_keep_budget(now, atomic_load(&own_cpu_ns));
     }
     return NULL;
 }

@@ -85,6 +85,13 @@ static struct shim_tls *own_tls(void)
     return &shim_tls;
 }
 
+static void set_gate(enum shim_gate gate, const int *to)
+{
+    __atomic_store_n(&shim_gate[gate], to, __ATOMIC_RELEASE);
+}
+
+static const struct shim_preload preload = {own_tls, set_gate};
+
 /* Loads the core, once. The path is absolute, so that the RUNPATH of our caller does not matter. */
 static void load_core(int late)
 {
@@ -100,7 +107,7 @@ static void load_core(int late)
     shim_core_start_fn start = lib ? (shim_core_start_fn)dlsym(lib, "trshim_core_start") : NULL;
     if (!start)
         (void)dlerror();
-    const struct shim_core *loaded = start ? start(late, own_tls) : NULL;
+    const struct shim_core *loaded = start ? start(late, &preload) : NULL;
     shim_tls.frame = NULL;
     errno = saved_errno;
 
@@ -108,7 +115,7 @@ static void load_core(int late)
         return;
     __atomic_store_n(&core, loaded, __ATOMIC_RELEASE);
     for (int i = 0; i < GATE_MAX; i++)
-        __atomic_store_n(&shim_gate[i], loaded->gate[i], __ATOMIC_RELEASE);
+        set_gate((enum shim_gate)i, loaded->gate[i]);
 }
 
 /* Libraries that make a process one of ours. */

@@ -58,4 +58,19 @@ export NCCL_DEBUG=WARN NCCL_AUTH_TOKEN=s3cret-token TORCH_API_KEY=s3cret-key HOM
 "$TR" events "$scratch/secrets" >"$scratch/events"
 is "an allowed variable" "$(grep -c 'attr .*key=env.NCCL_DEBUG value=WARN' "$scratch/events")" 1
 is "no secret, no other variable, no argument" "$(grep -rc s3cret "$scratch/secrets" | awk -F: '{ n += $2 } END { print n }')" 0
+# A job that does nothing but call us: recording must not cost it more than its budget, and says what it left out.
+cat >"$scratch/job.py" <<END
+import os, time
+fd = os.open("$scratch/files/data/f", os.O_RDONLY)
+end = time.monotonic() + 7
+while time.monotonic() < end:
+    for i in range(1000):
+        os.pread(fd, 10, 0)
+        os.stat("$scratch/files/data/f")
+END
+TRSHIM_BUDGET=1 run budget
+is "over budget: less detail, and told" "$(grep -c ' gap .*why=budget on=1' "$scratch/events")" 1
+TRSHIM_BUDGET=0 TRSHIM_HANG_S=1 run no_budget
+is "no budget: all detail" "$(grep -c ' gap ' "$scratch/events")" 0
+is "calls that return are no hang" "$(grep -c ' open_op ' "$scratch/events")" 0
 done_testing

@@ -15,7 +15,7 @@
 #include "shim/core/options.h"
 #include "shim/core/thread.h"
 
-const struct shim_core *trshim_core_start(int late, struct shim_tls *(*tls)(void));
+const struct shim_core *trshim_core_start(int late, const struct shim_preload *preload);
 
 static __thread struct shim_tls own;
 static const struct shim_core *core;
@@ -25,9 +25,14 @@ static struct shim_tls *own_tls(void)
     return &own;
 }
 
+static void set_gate(enum shim_gate gate, const int *to)
+{
+}
+
 static int start(void **state)
 {
-    core = trshim_core_start(0, own_tls);
+    static const struct shim_preload preload = {own_tls, set_gate};
+    core = trshim_core_start(0, &preload);
     return core ? 0 : -1;
 }
 
