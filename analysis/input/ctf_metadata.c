@@ -84,9 +84,11 @@ static bool only_blanks(const char *text, size_t len)
 int ctf_metadata_salvage(const void *bytes, size_t size, char **ret_text, bool *ret_cut)
 {
     static const char head[] = PLAIN_HEAD " */\n";
-    char *text = malloc(sizeof(head) + size);
     bool cut = false;
 
+    if (size == 0)
+        return -ENODATA;
+    char *text = malloc(sizeof(head) + size);
     if (!text)
         return -ENOMEM;
     /* Behind a head of its own, for the case that it has none; a second one is a comment. */

@@ -245,7 +245,7 @@ static int add_repaired(struct opening *opening, struct source_ctf *source, cons
     if (repaired->note)
         notes_add(&source->notes, "%s (%s)", repaired->note, cause);
     else
-        notes_add(&source->notes, "%s", cause);
+        notes_add(&source->notes, "%s; read stream by stream instead", cause);
     return survey_repaired(opening, source, origin, repaired);
 }
 
