@@ -99,6 +99,22 @@ int feeds_learn(struct feeds *feeds, uint32_t host, struct process *process, str
     return 0;
 }
 
+static void end_survey(struct feed_end *ends, size_t nr)
+{
+    for (size_t i = 0; i < nr; i++) {
+        ends[i].survey_calls = ends[i].calls;
+        ends[i].survey_bytes = ends[i].bytes;
+    }
+}
+
+void feeds_end_survey(struct feeds *feeds)
+{
+    for (struct feed *feed = feeds->all; feed; feed = feed->next) {
+        end_survey(feed->writers, feed->nr_writers);
+        end_survey(feed->readers, feed->nr_readers);
+    }
+}
+
 const struct feed *feeds_find(const struct feeds *feeds, uint32_t host, uint64_t inode)
 {
     return inode ? map_find(&feeds->by_inode, inode_key(host, inode)) : NULL;

@@ -19,7 +19,8 @@ struct thread;
 struct feed_end {
     struct process *process;
     struct thread *thread;  /* the last one that did */
-    uint64_t calls, bytes;
+    uint64_t calls, bytes;               /* of all scans: what kind of pipe it is */
+    uint64_t survey_calls, survey_bytes; /* of these, what the survey counted: the full scan sees the same again */
     uint64_t last_ns;       /* end of the latest burst */
 };
 
@@ -41,6 +42,9 @@ void feeds_done(struct feeds *feeds);
 /* Learns a burst on a pipe by a thread. 0 or -ENOMEM. */
 int feeds_learn(struct feeds *feeds, uint32_t host, struct process *process, struct thread *thread,
                 const struct tr_pipe_io *io);
+
+/* The survey is over; the stream is read once more from its begin. */
+void feeds_end_survey(struct feeds *feeds);
 
 /* The pipe with this inode, NULL if nothing was ever moved through it. */
 const struct feed *feeds_find(const struct feeds *feeds, uint32_t host, uint64_t inode);

@@ -355,6 +355,7 @@ int job_settle_ranks(struct job *job)
     for (size_t i = 0; i < job->nr_ranks; i++)
         set_extent(job, job->ranks[i]);
     set_step_bases(job);
+    feeds_end_survey(&job->feeds);
     job->surveying = false;
     job->process = NULL;
     job->thread = NULL;

@@ -242,8 +242,9 @@ static struct rank *fed_by(const struct job *job, const struct process *process,
                 continue;
             fed = trainer->rank;
             /* Python writes a message longer than 16 KiB as two calls. */
-            *ret_batches += writer->bytes / writer->calls > 16384 ? writer->calls / 2 : writer->calls;
-            *ret_bytes += writer->bytes;
+            uint64_t calls = writer->calls - writer->survey_calls, bytes = writer->bytes - writer->survey_bytes;
+            *ret_batches += calls && bytes / calls > 16384 ? calls / 2 : calls;
+            *ret_bytes += bytes;
         }
     }
     return fed;
