@@ -78,9 +78,9 @@ COLUMNS(io);
 static const struct column workers[] = {
 #define R struct report_worker
     TEXT(R, rank, NONE, rank, 0) TEXT(R, pid, NONE, pid, 0)
-    JSON(R, reading_ns) JSON(R, cpu_ns) JSON(R, runnable_ns) JSON(R, blocked_ns)
+    JSON(R, reading_ns) JSON(R, cpu_ns) JSON(R, runnable_ns) JSON(R, blocked_ns) JSON(R, waiting_ns) JSON(R, span_ns)
 #define PART(name, word) {NULL, COL_WORKER_SHARE, offsetof(R, name##_ns), UNIT_SHARE, W_##word, 0},
-    PART(reading, reading) PART(cpu, on_cpu) PART(runnable, ready) PART(blocked, blocked)
+    PART(reading, reading) PART(cpu, on_cpu) PART(runnable, ready) PART(waiting, waiting) PART(blocked, idle)
 #undef PART
     TEXT(R, batches, COUNT, batches, 2) TEXT(R, bytes_read, BYTES, bytes_read, 1)
 #undef R
@@ -148,9 +148,7 @@ struct cell cell_value(const struct column *column, const void *row)
     }
     case COL_WORKER_SHARE: {
         const struct report_worker *worker = row;
-        double all = (double)worker->reading_ns + (double)worker->cpu_ns + (double)worker->runnable_ns +
-                     (double)worker->blocked_ns;
-        return all > 0 ? real((double)*(const uint64_t *)field / all) : unknown;
+        return worker->span_ns ? real((double)*(const uint64_t *)field / (double)worker->span_ns) : unknown;
     }
     case COL_NULL:
         break;

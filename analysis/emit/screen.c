@@ -121,7 +121,7 @@ static size_t line_length(const char *text, unsigned cells, size_t *ret_skip)
             best = at;
         size_t length = utf8_printable(text + at);
         at += length ? length : 1;
-        if (at <= fits && width_breaks_after(text + at - (length ? length : 1)))
+        if (at <= fits && width_breaks_between(text + at - (length ? length : 1), text + at))
             best = at;
     }
     if (!best)

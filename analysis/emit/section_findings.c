@@ -28,7 +28,8 @@ static int list(const struct page *page)
 
     table_column(table, word(lang, W_severity), ALIGN_LEFT, 0, CUT_NOT);
     table_column(table, word(lang, W_finding), ALIGN_LEFT, 0, CUT_NOT);
-    table_column(table, word(lang, W_rank), ALIGN_LEFT, 2, CUT_NOT);
+    if (report->nr_per_rank > 1)
+        table_column(table, word(lang, W_rank), ALIGN_LEFT, 2, CUT_NOT);
     table_column(table, word(lang, W_lost), ALIGN_RIGHT, 3, CUT_NOT);
     table_column(table, word(lang, W_numbers), ALIGN_LEFT, 1, CUT_END);
     for (size_t i = 0; i < report->nr_findings; i++) {
@@ -38,7 +39,8 @@ static int list(const struct page *page)
         table_row(table);
         table_cell(table, looks[f->severity].style, word(lang, looks[f->severity].word));
         table_cell(table, STYLE_BOLD, f->id);
-        table_cell(table, STYLE_NONE, ranks);
+        if (report->nr_per_rank > 1)
+            table_cell(table, STYLE_NONE, ranks);
         table_cell(table, STYLE_NONE, isnan(f->lost_gpu_seconds) ? "-" : units_time(f->lost_gpu_seconds * 1e9).text);
         table_cell(table, STYLE_NONE, f->brief);
     }

@@ -101,7 +101,7 @@ int section_verdict(const struct page *page)
 {
     const struct report *report = page->report;
     int index = verdict_finding(report);
-    char prefix[192], gain[192] = "", *text = NULL;
+    char prefix[192], gain[192], *text = NULL;
 
     if (index < 0) {
         no_verdict(page);
@@ -115,14 +115,13 @@ int section_verdict(const struct page *page)
     labelled(page, W_verdict, f->severity == SEVERITY_HIGH ? STYLE_RED : STYLE_YELLOW, text);
     free(text);
     labelled(page, W_why, STYLE_BOLD, f->cause);
+    labelled(page, W_next, STYLE_BOLD, f->fix);
 
     int64_t lost_ns = lost_by(report, f);
-    if (lost_ns > 0 && report->last_ns > report->first_ns)
-        snprintf(gain, sizeof gain, word(report->lang, W_gain), units_time((double)lost_ns).text,
+    if (lost_ns > 0 && report->last_ns > report->first_ns) {
+        snprintf(gain, sizeof gain, word(report->lang, W_gain_of_run), units_time((double)lost_ns).text,
                  units_time((double)(report->last_ns - report->first_ns)).text);
-    if (asprintf(&text, "%s%s%s", f->fix, *gain && report->lang != LANG_ZH ? "  " : "", gain) < 0)
-        return -ENOMEM;
-    labelled(page, W_next, STYLE_BOLD, text);
-    free(text);
+        labelled(page, W_gain, STYLE_BOLD, gain);
+    }
     return 0;
 }

@@ -76,8 +76,16 @@ size_t width_prefix(const char *text, unsigned cells)
     return (size_t)(at - text);
 }
 
-int width_breaks_after(const char *character)
+static wchar_t point_at(const char *text)
 {
-    size_t length = utf8_printable(character);
-    return length >= 3 && decode(character, length) >= 0x2e80;
+    size_t length = utf8_printable(text);
+    return length ? decode(text, length) : 0;
+}
+
+bool width_breaks_between(const char *character, const char *next)
+{
+    static const wchar_t opening[] = L"（“‘「『《【", closing[] = L"）”’」』》】，。；：、？！…";
+    wchar_t before = point_at(character), after = point_at(next);
+
+    return before >= 0x2e80 && !wcschr(opening, before) && !(after && wcschr(closing, after));
 }

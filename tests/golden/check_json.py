@@ -34,7 +34,7 @@ SCHEMA = {
             "p50_read_ns": optional(R), "p95_read_ns": optional(R), "p99_read_ns": optional(R),
             "metadata_share": optional(R), "cache_share": optional(R), "sequential_share": optional(R),
             "read_ns": U, "write_ns": U, "metadata_ns": U, "files_failed": U}],
-    "workers": [{"rank": optional(U), "pid": U, "reading_ns": U, "cpu_ns": U, "runnable_ns": U, "blocked_ns": U,
+    "workers": [{"rank": optional(U), "pid": U, "reading_ns": U, "cpu_ns": U, "runnable_ns": U, "blocked_ns": U, "waiting_ns": U, "span_ns": U,
                  "batches": U, "bytes_read": U}],
     "checkpoints": [{"rank": optional(U), "path": optional(T), "bytes": U, "start_ns": U, "duration_ns": U, "stall_ns": U,
                      "step": optional(U), "sync": B, "safe": optional(B), "survives": B}],

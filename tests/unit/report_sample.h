@@ -81,6 +81,7 @@ static void sample_tables(struct report *report)
                                                                        .cpu_ns = 80 * (uint64_t)MS,
                                                                        .runnable_ns = 20 * (uint64_t)MS,
                                                                        .blocked_ns = 140 * (uint64_t)MS,
+                                                                       .span_ns = 2000 * (uint64_t)MS,
                                                                        .batches = 20,
                                                                        .bytes_read = 3328599654}),
                      0);

@@ -54,7 +54,7 @@ static void test_the_verdict_names_rank_cause_and_remedy(void **state)
     check_contains(text, "VERDICT  Rank 3: The training thread waits for data 40 % of the time");
     check_contains(text, "WHY      DataLoader workers spend 88 % of their time reading /nfs/train at 90 MB/s each.");
     check_contains(text, "NEXT     Copy /nfs/train to local disk");
-    check_contains(text, "Gain: up to 720 ms of");
+    check_contains(text, "\nGAIN     up to 720 ms of the run's 2 s\n");
     check_contains(text, "0-2");
     check_contains(text, "checkpoint-unsafe");
     free(text);
@@ -283,6 +283,11 @@ static void test_widths_of_wide_characters(void **state)
     assert_int_equal(width_prefix("数据", 3), 3);
     assert_int_equal(width_prefix("abc", 2), 2);
     assert_int_equal(width_prefix("abc", 9), 3);
+    assert_true(width_breaks_between("数", "据"));
+    assert_true(width_breaks_between("，", "数"));
+    assert_false(width_breaks_between("数", "，"));
+    assert_false(width_breaks_between("（", "数"));
+    assert_false(width_breaks_between("a", "b"));
 }
 
 static void test_tables_lose_columns_then_cut(void **state)
