@@ -13,6 +13,7 @@
 
 #include "analysis/input/ctf_find.h"
 #include "analysis/input/ctf_survey.h"
+#include "analysis/input/session_note.h"
 #include "analysis/input/source_ctf.h"
 #include "traces/schema.h"
 
@@ -280,12 +281,22 @@ static int gather(struct opening *opening, const struct ctf_found *found)
     return rc;
 }
 
+static void add_session_note(struct source_ctf *source)
+{
+    char *note = session_note(source->base.input.path);
+
+    if (note)
+        notes_add(&source->notes, "%s", note);
+    free(note);
+}
+
 /* Hands the sources over, or frees them. */
 static int deliver(struct opening *opening, int rc, struct sources *sources)
 {
     for (size_t i = 0; i < opening->nr; i++) {
         struct source_ctf *source = opening->list[i];
         source->nr_siblings = opening->nr;
+        add_session_note(source);
         if (source->nr_lanes == 0 && source->notes.nr == 0)
             notes_add(&source->notes, "it holds no events");
         if (rc == 0)

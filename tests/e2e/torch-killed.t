@@ -41,6 +41,14 @@ print(times[len(times) // 2])' "$dir.out")
         "$have" "$1" "$each_ms"
 }
 
+# The report says that something is missing, and why.
+says() {
+    "$PYTHON" -c 'import json, sys
+problems = [given["problem"] for given in json.load(open(sys.argv[1]))["inputs"]]
+print(problems)
+sys.exit(not any(sys.argv[2] in (problem or "") for problem in problems))' "$dir.json" "$1"
+}
+
 job_ended_well() { wait_for 60 is_gone "$(cat "$dir.job.pid")" && [ "$(steps_printed)" -eq "$1" ] && [ -s "$dir.truth" ]; }
 
 need_recorder
@@ -49,7 +57,7 @@ ok "data set" "${train[@]}" --prepare "${data_options[@]}" --data packed
 start killed-job 100000
 ok "job: it trains" wait_for 60 steps_reach 100
 kill -9 "$(cat "$dir.job.pid")"
-wait $RECORD
+wait $RECORD 2>/dev/null
 is "job: record's exit status says how it died" $? 137
 ok "job: a report" report "$dir"
 ok "job: all but the last second is in it" all_but_a_second "$(steps_printed)"
@@ -64,6 +72,7 @@ is "daemon: record's exit status is still the job's" $? 0
 ok "daemon: the job ended unharmed" job_ended_well 250
 ok "daemon: a report of what was recorded" report "$dir"
 ok "daemon: all but the last second before is in it" all_but_a_second "$before"
+ok "daemon: the report says what is missing" says "ended early"
 
 start killed-record 250
 ok "record: the job trains" wait_for 60 steps_reach 100
@@ -75,4 +84,5 @@ ok "record: the job ended unharmed" job_ended_well 250
 ok "record: the daemon does not outlive the job" wait_for 20 is_gone "$watched"
 ok "record: a report of what was recorded" report "$dir"
 ok "record: all but the last second before is in it" all_but_a_second "$before"
+ok "record: the report says what is missing" says "ended early"
 done_testing

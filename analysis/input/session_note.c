@@ -1,0 +1,79 @@
+/* session_note.c - see session_note.h. */
+#include "analysis/input/session_note.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <yajl/yajl_tree.h>
+
+#define SESSION_FILE "session.json"
+#define SIZE_MAX_BYTES 65536 /* it is 1 KiB; what is larger is something else */
+
+/* Ends that were asked for: the trace is all it was to be. */
+static const char *const planned[] = {"the job ended", "stopped by the user", "the time asked for was over"};
+
+/* The file's text, owned by the caller; NULL if there is none. */
+static char *read_file(const char *dir)
+{
+    char *path, *text = NULL;
+    if (asprintf(&path, "%s/%s", dir, SESSION_FILE) < 0)
+        return NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    free(path);
+    if (fd < 0)
+        return NULL;
+    if ((text = calloc(1, SIZE_MAX_BYTES))) {
+        ssize_t n, len = 0;
+        while (len < SIZE_MAX_BYTES - 1 && (n = read(fd, text + len, SIZE_MAX_BYTES - 1 - len)) > 0)
+            len += n;
+    }
+    close(fd);
+    return text;
+}
+
+static const char *string_at(yajl_val root, const char *name)
+{
+    const char *path[] = {name, NULL};
+    yajl_val value = yajl_tree_get(root, path, yajl_t_string);
+    return value ? YAJL_GET_STRING(value) : "";
+}
+
+static bool is_complete(yajl_val root)
+{
+    const char *path[] = {"complete", NULL};
+    yajl_val value = yajl_tree_get(root, path, yajl_t_any);
+    return value && YAJL_IS_TRUE(value);
+}
+
+static bool was_planned(const char *why)
+{
+    for (size_t i = 0; i < sizeof(planned) / sizeof(*planned); i++)
+        if (strcmp(why, planned[i]) == 0)
+            return true;
+    return false;
+}
+
+static char *note_of(yajl_val root)
+{
+    const char *why = string_at(root, "why");
+    const char *losses = is_complete(root) ? "" : "; how many events were lost by then is not known";
+    char *note = NULL;
+    if (strcmp(string_at(root, "state"), "recording") == 0)
+        return strdup("recording has not ended, or its recorder was killed; how many events were lost is not known");
+    if (*why && (!was_planned(why) || *losses) && asprintf(&note, "recording ended early: %s%s", why, losses) < 0)
+        return NULL;
+    return note;
+}
+
+char *session_note(const char *dir)
+{
+    char *text = read_file(dir);
+    yajl_val root = text ? yajl_tree_parse(text, NULL, 0) : NULL;
+    char *note = root ? note_of(root) : NULL;
+    yajl_tree_free(root);
+    free(text);
+    return note;
+}
