@@ -67,7 +67,8 @@ static int add_file(struct checkpoint *checkpoint, const struct save *save)
     checkpoint->fsynced &= save->fsynced;
     checkpoint->renamed &= save->renamed;
     checkpoint->in_place |= save->in_place && !save->renamed;
-    checkpoint->removed |= save->removed_ns != 0;
+    if (save->removed_ns && (!checkpoint->removed_ns || save->removed_ns < checkpoint->removed_ns))
+        checkpoint->removed_ns = save->removed_ns;
     return 0;
 }
 
@@ -84,7 +85,7 @@ static int add_checkpoint(struct rank *rank, const struct save *save)
         .rank = rank, .path = path, .thread = save->thread, .last = save, .start_ns = save->create_ns, .end_ns = save->end_ns,
         .bytes = save->bytes, .nr_files = 1, .step = TR_UNKNOWN, .own = save->thread == rank->trainer,
         .fsynced = save->fsynced, .renamed = save->renamed, .in_place = save->in_place && !save->renamed,
-        .removed = save->removed_ns != 0};
+        .removed_ns = save->removed_ns};
     return 0;
 }
 

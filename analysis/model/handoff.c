@@ -199,6 +199,9 @@ static bool piece_of(const struct job *job, const struct event *event, struct ha
                                       .inode = is_pipe_wait(wait->kind) ? wait->obj : 0};
         return ret->inode || ret->waker;
     case EV_pipe_io:
+        /* The last message to a worker is None: that there is no more to do. */
+        if (io->op == TR_io_op_write && io->size_bytes < (uint64_t)TH_INDEX_MIN_BYTES * io->count)
+            return false;
         *ret = (struct handoff_piece){io->start_ns, io->start_ns + io->dur_ns, job->thread, .inode = io->inode,
                                       .read = io->op == TR_io_op_read, .write = io->op == TR_io_op_write};
         return io->inode;

@@ -101,7 +101,9 @@ struct checkpoint {
     uint64_t write_ns;      /* of that inside write, fsync, rename; likewise */
     int64_t step;           /* window it began in, TR_UNKNOWN; filled by pass_breakdown */
     bool own;               /* written by the training thread itself */
-    bool fsynced, renamed, in_place, removed;
+    uint64_t removed_ns;    /* a file of it unlinked, or replaced by a later one; 0 never */
+    bool fsynced, renamed, in_place;
+    bool removed;           /* before training was over: tidying up afterwards is no retention */
 };
 
 /* A rank: one training process of one attempt. */

@@ -283,6 +283,14 @@ static uint64_t loop_end(const struct job *job, const struct rank *rank)
     return end;
 }
 
+static void set_removed(struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nr_checkpoints; i++) {
+        struct checkpoint *checkpoint = &rank->checkpoints[i];
+        checkpoint->removed = checkpoint->removed_ns && checkpoint->removed_ns <= rank->end_ns;
+    }
+}
+
 static void set_extent(struct job *job, struct rank *rank)
 {
     const struct step_stats *stats = &rank->stats;
@@ -352,8 +360,10 @@ int job_settle_ranks(struct job *job)
         follow_steps(job, job->ranks[i]);
     }
     rc = checkpoints_find(job);
-    for (size_t i = 0; i < job->nr_ranks; i++)
+    for (size_t i = 0; i < job->nr_ranks; i++) {
         set_extent(job, job->ranks[i]);
+        set_removed(job->ranks[i]);
+    }
     set_step_bases(job);
     feeds_end_survey(&job->feeds);
     job->surveying = false;

@@ -102,7 +102,7 @@ static void *new(const struct options *options, struct job *job, struct report *
 /* ---- what pieces mean --------------------------------------------------------------------- */
 
 /* Whether a wait of the training thread is one for a checkpoint that another thread or process writes: the writer ended
- * it, or it ended when the checkpoint did. */
+ * it, or it ended when the checkpoint did; or the writer is a thread of the same Python and holds its GIL. */
 static struct checkpoint *awaited(const struct window_state *state, const struct piece *piece)
 {
     for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
@@ -113,7 +113,8 @@ static struct checkpoint *awaited(const struct window_state *state, const struct
             continue;
         bool ended_with_it = piece->end_ns + TH_CKPT_JOIN_NS > checkpoint->end_ns &&
                              piece->end_ns < checkpoint->end_ns + TH_CKPT_JOIN_NS;
-        if (ended_with_it || (piece->waker && piece->waker == checkpoint->thread->tid))
+        bool for_gil = piece->wait_kind == TR_wait_kind_cond && checkpoint->thread->process == state->rank->process;
+        if (ended_with_it || for_gil || (piece->waker && piece->waker == checkpoint->thread->tid))
             return checkpoint;
     }
     return NULL;
