@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TOLERANCE 0.03 /* ranks of a healthy job differ by as much */
+
 static bool alike(const struct report_breakdown *a, const struct report_breakdown *b, double tolerance)
 {
     if ((a->rank < 0) != (b->rank < 0))
@@ -58,7 +60,7 @@ static int try(struct rank_groups *groups, const struct report_breakdown *rows, 
 int rank_groups_init(struct rank_groups *groups, const struct report_breakdown *rows, size_t nr)
 {
     memset(groups, 0, sizeof *groups);
-    for (double tolerance = 0.01;; tolerance *= 2) {
+    for (double tolerance = TOLERANCE;; tolerance *= 2) {
         int rc = try(groups, rows, nr, tolerance);
         if (rc != 1)
             return rc;

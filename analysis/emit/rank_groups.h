@@ -17,8 +17,8 @@ struct rank_groups {
     size_t nr;
 };
 
-/* Two ranks are alike when no share differs by more than one percentage point; by more (2, 4, ...) when there would be
- * more groups than fit. rows are ascending by rank. 0 or -ENOMEM; call rank_groups_done() either way. */
+/* Two ranks are alike when no share differs by more than three percentage points; by more (6, 12, ...) when there would
+ * be more groups than fit. rows are ascending by rank. 0 or -ENOMEM; call rank_groups_done() either way. */
 int rank_groups_init(struct rank_groups *groups, const struct report_breakdown *rows, size_t nr);
 void rank_groups_done(struct rank_groups *groups);
 

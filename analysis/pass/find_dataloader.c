@@ -42,7 +42,13 @@ static bool one_is_late(const struct loader_sum *sum)
            slowest_batch_ns(sum) > TH_ONE_WORKER_RATIO * other_batch_ns(sum);
 }
 
-static const char *reason_with_workers(const struct loader_sum *sum)
+/* Ready to run without a CPU, of the time the training thread was watched. */
+static double trainer_ready(const struct rank_facts *facts)
+{
+    return judge_share(facts->runnable_ns, facts->cpu_span_ns);
+}
+
+static const char *reason_with_workers(const struct rank_facts *facts, const struct loader_sum *sum)
 {
     double busy = (double)sum->busy_ns;
     double runnable = (double)sum->runnable_ns / busy, cpu = (double)sum->cpu_ns / busy;
@@ -51,7 +57,7 @@ static const char *reason_with_workers(const struct loader_sum *sum)
     if (sum->busy_ns == 0)
         return "";
     if (sum->idle_ns * 2 > sum->span_ns)
-        return one_is_late(sum) ? "one-worker" : "handover";
+        return one_is_late(sum) ? "one-worker" : trainer_ready(facts) >= TH_RUNNABLE_SHARE ? "trainer" : "handover";
     if (runnable >= TH_RUNNABLE_SHARE && runnable >= blocked)
         return "runnable";
     if (recv >= TH_DATA_CAUSE_SHARE && recv >= blocked)
@@ -78,7 +84,7 @@ static void explain(const struct job *job, struct starved *starved)
 {
     const struct rank *rank = starved->facts->rank;
     starved->loaders = facts_loaders(job->facts, rank);
-    starved->reason = starved->loaders.nr     ? reason_with_workers(&starved->loaders)
+    starved->reason = starved->loaders.nr     ? reason_with_workers(starved->facts, &starved->loaders)
                       : rank->process->fed    ? ""
                                               : reason_without_workers(starved->facts);
     bool peer = !strcmp(starved->reason, "peer");
@@ -192,9 +198,12 @@ static void tell_workers(struct finding *finding, const struct job *job, const s
     finding_set_share(finding, "cpu_share", judge_share(sum->cpu_ns, sum->busy_ns));
     finding_set_share(finding, "runnable_share", judge_share(sum->runnable_ns, sum->busy_ns));
     finding_set_share(finding, "blocked_share", judge_share(sum->blocked_ns, sum->busy_ns));
+    finding_set_share(finding, "trainer_share", trainer_ready(starved->facts));
     if (cpus > 0)
         finding_set(finding, "cpus", "%g", cpus);
     finding_evidence(finding, "workers");
+    if (!strcmp(starved->reason, "trainer"))
+        finding_evidence(finding, "trainer");
     if (sum->slowest) {
         finding_set(finding, "worker", "%u", sum->slowest->process->pid);
         if (!strcmp(starved->reason, "one-worker")) {
