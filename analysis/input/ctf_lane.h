@@ -17,6 +17,8 @@ struct ctf_part {
     char *dir;  /* owned */
     char *port; /* owned; as ctf_graph names it */
     uint64_t first_ns;
+    uint64_t
+        first_packet; /* number of its first packet since the stream began; more than 0: older ones are elsewhere */
 };
 
 /* What a reader has to say of a lane, in memory shared with it; the rest is valid once the ring has ended or the

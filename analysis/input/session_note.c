@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <yajl/yajl_tree.h>
 
+#include "traces/schema.h"
+
 #define SESSION_FILE "session.json"
 #define SIZE_MAX_BYTES 65536 /* it is 1 KiB; what is larger is something else */
 
@@ -76,4 +78,36 @@ char *session_note(const char *dir)
     yajl_tree_free(root);
     free(text);
     return note;
+}
+
+static uint64_t number_at(yajl_val object, const char *name)
+{
+    const char *path[] = {name, NULL};
+    yajl_val value = yajl_tree_get(object, path, yajl_t_number);
+    return value && YAJL_IS_INTEGER(value) && YAJL_GET_INTEGER(value) > 0 ? YAJL_GET_INTEGER(value) : 0;
+}
+
+static bool is_asked_for(yajl_val channel, unsigned channels)
+{
+    for (unsigned c = 0; c < CH_MAX; c++)
+        if (channels & 1u << c && strcmp(string_at(channel, "name"), schema_channel_names[c]) == 0)
+            return true;
+    return false;
+}
+
+uint64_t session_lost(const char *dir, unsigned channels)
+{
+    const char *path[] = {"channels", NULL};
+    char *text = read_file(dir);
+    yajl_val root = text ? yajl_tree_parse(text, NULL, 0) : NULL;
+    yajl_val list = root ? yajl_tree_get(root, path, yajl_t_array) : NULL;
+    uint64_t lost = 0;
+
+    for (size_t i = 0; list && i < list->u.array.len; i++)
+        if (is_asked_for(list->u.array.values[i], channels))
+            lost +=
+                number_at(list->u.array.values[i], "lost_events") + number_at(list->u.array.values[i], "lost_packets");
+    yajl_tree_free(root);
+    free(text);
+    return lost;
 }

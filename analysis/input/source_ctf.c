@@ -12,6 +12,7 @@
 #include "analysis/input/child.h"
 #include "analysis/input/ctf_graph.h"
 #include "analysis/input/ctf_reader.h"
+#include "analysis/input/session_note.h"
 
 #define RINGS_BYTES (64u << 20) /* together, if that leaves each RING_MIN */
 #define RING_MIN (128u << 10)
@@ -205,6 +206,7 @@ static int ctf_start(struct source *source, unsigned channels, struct merge *mer
     int rc;
 
     ctf->nr_streams = 0;
+    ctf->channels = channels;
     size_t nr_lanes = count_wanted(ctf, channels, &bytes);
     if (nr_lanes == 0)
         return 0;
@@ -262,6 +264,9 @@ static void ctf_stop(struct source *source)
         collect_reader(ctf, &ctf->readers[i]);
     for (size_t i = 0; i < ctf->nr_streams && ctf->memory; i++)
         collect_lane(ctf, ctf->streams[i].lane);
+    uint64_t lost = session_lost(source->input.path, ctf->channels);
+    if (lost > source->input.lost)
+        source->input.lost = lost;
     source->input.problem = notes_line(&ctf->notes, &ctf->scan_notes);
 
     for (size_t i = 0; i < ctf->nr_readers && ctf->readers; i++)

@@ -18,6 +18,7 @@ struct source_ctf {
 
     /* The scan. */
     struct notes scan_notes;
+    unsigned channels;
     void *memory; /* shared: ring groups, outboxes, rings */
     size_t memory_size;
     struct lane_stream *streams;

@@ -6,10 +6,12 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis/input/ctf_find.h"
 #include "analysis/input/ctf_survey.h"
@@ -123,14 +125,14 @@ static struct ctf_lane *find_lane(struct source_ctf *source, const char *name, c
     return lanes[source->nr_lanes].name ? &lanes[source->nr_lanes++] : NULL;
 }
 
-static int add_part(struct ctf_lane *lane, const char *dir, const struct ctf_stream *stream)
+static int add_part(struct ctf_lane *lane, const char *dir, const struct ctf_stream *stream, uint64_t first_packet)
 {
     struct ctf_part *parts = realloc(lane->parts, (lane->nr_parts + 1) * sizeof(*parts));
 
     if (!parts)
         return -ENOMEM;
     lane->parts = parts;
-    struct ctf_part part = {strdup(dir), strdup(stream->port), stream->first_ns};
+    struct ctf_part part = {strdup(dir), strdup(stream->port), stream->first_ns, first_packet};
     size_t at = lane->nr_parts++;
     for (; at > 0 && parts[at - 1].first_ns > part.first_ns; at--)
         parts[at] = parts[at - 1];
@@ -138,22 +140,45 @@ static int add_part(struct ctf_lane *lane, const char *dir, const struct ctf_str
     return part.dir && part.port ? 0 : -ENOMEM;
 }
 
-/* Bytes of the stream's files: those whose name begins with `stem` and goes on with nothing or _<file>. */
-static uint64_t stream_bytes(const char *dir, const char *stem, size_t stem_length)
+/* The number of the first packet in an LTTng stream file; 0 for others. */
+static uint64_t first_packet_of(int dir_fd, const char *name)
 {
-    uint64_t bytes = 0;
-    DIR *entries = opendir(dir);
+    /* magic 4, uuid 16, stream 4, instance 8, begin 8, end 8, content 8, size 8, number 8 */
+    struct {
+        uint32_t magic;
+        uint8_t skipped[60];
+        uint64_t number;
+    } head;
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
 
+    if (fd < 0)
+        return 0;
+    ssize_t got = read(fd, &head, sizeof(head));
+    (void)close(fd);
+    return got == sizeof(head) && head.magic == 0xc1fc1fc1u ? head.number : 0;
+}
+
+/* Looks at the stream's files: those whose name begins with `stem` and goes on with nothing or _<file>. */
+static void stream_files(const char *dir, const char *stem, size_t stem_length, uint64_t *ret_bytes,
+                         uint64_t *ret_first_packet)
+{
+    DIR *entries = opendir(dir);
+    uint64_t first = UINT64_MAX;
+
+    *ret_bytes = 0;
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
         const char *rest = entry->d_name + stem_length;
         struct stat st;
-        if (strncmp(entry->d_name, stem, stem_length) == 0 && (*rest == '\0' || *rest == '_') &&
-            fstatat(dirfd(entries), entry->d_name, &st, 0) == 0)
-            bytes += st.st_size;
+        if (strncmp(entry->d_name, stem, stem_length) != 0 || (*rest != '\0' && *rest != '_') ||
+            fstatat(dirfd(entries), entry->d_name, &st, 0) < 0 || st.st_size == 0)
+            continue;
+        *ret_bytes += st.st_size;
+        uint64_t packet = first_packet_of(dirfd(entries), entry->d_name);
+        first = packet < first ? packet : first;
     }
     if (entries)
         (void)closedir(entries);
-    return bytes;
+    *ret_first_packet = first == UINT64_MAX ? 0 : first;
 }
 
 /* `dir` is where it is read, `origin` where it lies in the trace; they differ for what was repaired. */
@@ -174,8 +199,10 @@ static int add_stream(struct source_ctf *source, const char *dir, const char *or
         return -ENOMEM;
     lane->channel = channel;
     lane->host = host;
-    lane->size_bytes += stream_bytes(dir, stem, stem_length);
-    return add_part(lane, dir, stream);
+    uint64_t bytes, first_packet;
+    stream_files(dir, stem, stem_length, &bytes, &first_packet);
+    lane->size_bytes += bytes;
+    return add_part(lane, dir, stream, first_packet);
 }
 
 /* ---- directories ---------------------------------------------------------------------------- */
@@ -290,6 +317,17 @@ static void add_session_note(struct source_ctf *source)
     free(note);
 }
 
+/* Parts are in order of time by now. */
+static void note_dropped(struct source_ctf *source)
+{
+    for (size_t i = 0; i < source->nr_lanes; i++)
+        if (source->lanes[i].nr_parts && source->lanes[i].parts[0].first_packet > 0) {
+            notes_add(&source->notes, "the oldest events are not there: they were dropped to keep the size asked for "
+                                      "(--max-size), or lie in another directory");
+            return;
+        }
+}
+
 /* Hands the sources over, or frees them. */
 static int deliver(struct opening *opening, int rc, struct sources *sources)
 {
@@ -297,6 +335,7 @@ static int deliver(struct opening *opening, int rc, struct sources *sources)
         struct source_ctf *source = opening->list[i];
         source->nr_siblings = opening->nr;
         add_session_note(source);
+        note_dropped(source);
         if (source->nr_lanes == 0 && source->notes.nr == 0)
             notes_add(&source->notes, "it holds no events");
         if (rc == 0)

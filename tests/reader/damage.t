@@ -107,6 +107,23 @@ read_it
 says "a missing packet" "data_0 lacks 1 packets"
 is "a missing packet: counts as lost" "$(grep '^lost' "$scratch/out")" "lost node-a 1"
 
+rm -rf "$scratch/trace"
+"$make_trace" --no-index --generate 3000 "$scratch/trace"
+dir=$(echo "$scratch"/trace/node-a-*/ust/uid/1000/64-bit)
+tail -c +8193 "$dir/data_0" >"$scratch/newest" && mv "$scratch/newest" "$dir/data_0"
+read_it
+says "the oldest packets dropped" "the oldest events are not there"
+is "the oldest packets dropped: is no loss" "$(grep -c '^lost' "$scratch/out")" 0
+
+fresh
+cat >"$scratch/trace/node-a-863b58c6-0096-489b-b224-ed075169b2d7/session.json" <<'EOF'
+{ "state": "ended", "why": "the job ended", "complete": true, "channels": [
+    { "name": "state", "lost_events": 2, "lost_packets": 0 }, { "name": "data", "lost_events": 40, "lost_packets": 1 } ] }
+EOF
+read_it
+is "losses that only session.json tells" "$(grep '^lost' "$scratch/out") $said" "lost node-a 43 "
+is "losses of one channel" "$("$TR" events --channel=state "$scratch/trace" | grep '^lost')" "lost node-a 2"
+
 fresh "--foreign"
 read_it
 is "another provider's trace: events are counted as unknown" "$(grep '^unknown' "$scratch/out")" \
