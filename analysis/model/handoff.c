@@ -65,13 +65,14 @@ bool handoff_is_wait(const struct job *job, const struct thread *thread, const s
     return is_thread_wait(wait->kind) && is_pin_thread(job, thread->process, wait->waker);
 }
 
+/* A pipe on which a worker is told what to load. Others are read by children too: a resource tracker's, for one. */
 static bool is_index_write(const struct job *job, const struct process *process, uint64_t inode)
 {
     const struct feed *feed = feeds_find(&job->feeds, process->host, inode);
     if (!feed || feed_reader(feed, process))
         return false;
     for (size_t i = 0; i < feed->nr_readers; i++)
-        if (feed_is_index(feed, process, feed->readers[i].process) &&
+        if (feed->readers[i].process->feeds && feed_is_index(feed, process, feed->readers[i].process) &&
             !process_descends(process, feed->readers[i].process))
             return true;
     return false;

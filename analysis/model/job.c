@@ -160,7 +160,7 @@ const char *process_attr(const struct process *process, const char *key)
     return NULL;
 }
 
-struct name *job_name(struct job *job, const struct process *process, uint32_t id)
+struct name *job_name(const struct job *job, const struct process *process, uint32_t id)
 {
     unsigned depth = 0;
     if (!id || !process)
@@ -170,9 +170,36 @@ struct name *job_name(struct job *job, const struct process *process, uint32_t i
         if (name)
             return name;
     }
-    if (!job->surveying)
-        job->names.unresolved++;
     return NULL;
+}
+
+static uint32_t name_field(const struct event *event)
+{
+    switch (event->kind) {
+    case EV_file_io:
+        return event->u.file_io.name;
+    case EV_file_meta:
+        return event->u.file_meta.name;
+    case EV_file_op:
+        return event->u.file_op.name;
+    case EV_sock_io:
+        return event->u.sock_io.name;
+    case EV_anchor:
+        return event->u.anchor.name;
+    case EV_range:
+        return event->u.range.name;
+    case EV_open_op:
+        return event->u.open_op.name;
+    default:
+        return 0;
+    }
+}
+
+static void find_name(struct job *job, const struct event *event)
+{
+    uint32_t id = name_field(event);
+    job->name = id ? job_name(job, job->process, id) : NULL;
+    job->names.unresolved += id && !job->name;
 }
 
 /* ---- learning ----------------------------------------------------------------------------- */
@@ -342,6 +369,7 @@ int job_follow(struct job *job, const struct event *event)
         return rc;
     see_time(job, event->ts_ns);
     job->nr_events++;
+    find_name(job, event);
     job->receive = receives_learn(&job->thread->receives, event, &job->received) ? &job->received : NULL;
     if (event->kind == EV_pipe_io)
         rc = feeds_learn(&job->feeds, event->host, job->process, job->thread, &event->u.pipe_io);

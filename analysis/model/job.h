@@ -159,6 +159,7 @@ struct job {
     /* The event the passes look at. */
     struct process *process;
     struct thread *thread;
+    struct name *name;             /* what its `name` field stands for; NULL if it has none or that is not known */
     const struct receive *receive; /* a receive of this thread that is complete with it, NULL if none is */
     struct receive received;
 
@@ -191,9 +192,8 @@ int job_follow(struct job *job, const struct event *event);
 /* The full scan is over: the last points come out. */
 int job_end(struct job *job);
 
-/* What an id means in the process of the current event, or in `process`: its own names, else its parents'.
- * NULL, and counted, if nothing. Id 0 is NULL without being counted. */
-struct name *job_name(struct job *job, const struct process *process, uint32_t id);
+/* What an id means in a process: its own names, else its parents'. NULL if nothing. */
+struct name *job_name(const struct job *job, const struct process *process, uint32_t id);
 
 struct process *job_process(const struct job *job, uint32_t host, uint32_t pid, uint64_t at_ns);
 struct thread *process_thread(const struct job *job, const struct process *process, uint32_t tid); /* NULL unknown */

@@ -386,10 +386,9 @@ static int advance(struct pass_breakdown *self, struct window_state *state, uint
 /* ---- events ------------------------------------------------------------------------------- */
 
 /* Events about files give the start of a burst and how long it lasted; a short one is as long as its calls took. */
-static int add_read(struct window_state *state, struct job *job, uint32_t name, uint64_t start_ns, uint64_t dur_ns,
+static int add_read(struct window_state *state, const struct name *place, uint64_t start_ns, uint64_t dur_ns,
                     uint32_t busy_ns, uint16_t count)
 {
-    const struct name *place = job_name(job, job->process, name);
     return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_READ, .start_ns = start_ns,
                                                       .end_ns = start_ns + dur_ns,
                                                       .busy_ns = count > 1 ? busy_ns : dur_ns,
@@ -425,13 +424,13 @@ static int add_piece(struct pass_breakdown *self, struct window_state *state, co
             return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_WRITE, .start_ns = io->start_ns,
                                                               .end_ns = io->start_ns + io->dur_ns,
                                                               .busy_ns = io->count > 1 ? io->busy_ns : io->dur_ns});
-        return add_read(state, self->job, io->name, io->start_ns, io->dur_ns, io->busy_ns, io->count);
+        return add_read(state, self->job->name, io->start_ns, io->dur_ns, io->busy_ns, io->count);
     case EV_file_meta:
-        return add_read(state, self->job, meta->name, meta->start_ns, meta->dur_ns, meta->busy_ns, meta->count);
+        return add_read(state, self->job->name, meta->start_ns, meta->dur_ns, meta->busy_ns, meta->count);
     case EV_sock_io:
         if (sock->op == TR_io_op_write)
             return 0;
-        return add_read(state, self->job, sock->name, sock->start_ns, sock->dur_ns, sock->busy_ns, sock->count);
+        return add_read(state, self->job->name, sock->start_ns, sock->dur_ns, sock->busy_ns, sock->count);
     case EV_pipe_io:
         if (pipe_io->op == TR_io_op_write)
             return 0;
@@ -455,14 +454,10 @@ static int add_piece(struct pass_breakdown *self, struct window_state *state, co
 /* What a process reads that brings batches is the data set. */
 static void see_loader(struct pass_breakdown *self, const struct event *event)
 {
-    const struct process *process = self->job->process;
-    uint32_t id = event->kind == EV_file_io && event->u.file_io.op == TR_io_op_read ? event->u.file_io.name
-                  : event->kind == EV_sock_io && event->u.sock_io.op == TR_io_op_read ? event->u.sock_io.name
-                                                                                     : 0;
-    if (!id || !process->feeds)
-        return;
-    const struct name *name = job_name(self->job, process, id);
-    if (name && group_is_data(name->group))
+    const struct name *name = self->job->name;
+    bool reads = (event->kind == EV_file_io && event->u.file_io.op == TR_io_op_read) ||
+                 (event->kind == EV_sock_io && event->u.sock_io.op == TR_io_op_read);
+    if (reads && self->job->process->feeds && name && group_is_data(name->group))
         self->is_dataset[name->group->index] = true;
 }
 

@@ -101,9 +101,8 @@ static bool by_loader(const struct pass_io *self, const struct group *group, uin
     return start_ns >= steady[0] && start_ns < steady[1];
 }
 
-static struct io_sums *sums_of(struct pass_io *self, uint32_t id, const struct group **ret_group)
+static struct io_sums *sums_of(struct pass_io *self, const struct name *name, const struct group **ret_group)
 {
-    const struct name *name = job_name(self->job, self->job->process, id);
     const struct group *group = name ? name->group : NULL;
     *ret_group = group;
     if (!group)
@@ -165,13 +164,13 @@ static void count_write(struct io_sums *sums, uint64_t count, uint64_t bytes, ui
     sums->write_ns += busy_ns;
 }
 
-static int transferred(struct pass_io *self, uint32_t name, unsigned op, uint16_t count, uint32_t bytes,
+static int transferred(struct pass_io *self, const struct name *name, unsigned op, uint16_t count, uint32_t bytes,
                        uint32_t busy_ns, uint64_t start_ns, uint64_t dur_ns, unsigned how)
 {
     const struct group *group;
     struct io_sums *sums = sums_of(self, name, &group);
     if (!sums)
-        return group ? -ENOMEM : 0; /* a name that is not resolved is counted by job_name() */
+        return group ? -ENOMEM : 0;
     uint64_t busy = count > 1 ? busy_ns : dur_ns;
     if (op == TR_io_op_write) {
         count_write(sums, count, bytes, busy);
@@ -191,7 +190,7 @@ static int transferred(struct pass_io *self, uint32_t name, unsigned op, uint16_
 static int looked_up(struct pass_io *self, const struct tr_file_meta *meta)
 {
     const struct group *group;
-    struct io_sums *sums = sums_of(self, meta->name, &group);
+    struct io_sums *sums = sums_of(self, self->job->name, &group);
     if (!sums)
         return group ? -ENOMEM : 0;
     sums->opens += meta->opens;
@@ -214,7 +213,7 @@ static int looked_up(struct pass_io *self, const struct tr_file_meta *meta)
 static int changed(struct pass_io *self, const struct tr_file_op *op)
 {
     const struct group *group;
-    struct io_sums *sums = sums_of(self, op->name, &group);
+    struct io_sums *sums = sums_of(self, self->job->name, &group);
     if (!sums)
         return group ? -ENOMEM : 0;
     sums->opens += op->op == TR_file_act_create;
@@ -228,7 +227,7 @@ static int changed(struct pass_io *self, const struct tr_file_op *op)
 static int received(struct pass_io *self, const struct receive *receive)
 {
     uint64_t ns = receive->waited_ns + receive->busy_ns;
-    return transferred(self, receive->name, TR_io_op_read, 1, receive->bytes, 0, receive->start_ns, ns,
+    return transferred(self, job_name(self->job, self->job->process, receive->name), TR_io_op_read, 1, receive->bytes, 0, receive->start_ns, ns,
                        TR_HOW_DEVICE_UNKNOWN);
 }
 
@@ -242,12 +241,12 @@ static int event(void *arg, const struct event *event)
         return rc;
     switch (event->kind) {
     case EV_file_io:
-        return transferred(arg, file->name, file->op, file->count, file->size_bytes, file->busy_ns, file->start_ns,
+        return transferred(arg, job->name, file->op, file->count, file->size_bytes, file->busy_ns, file->start_ns,
                            file->dur_ns, file->how);
     case EV_sock_io:
         if (sock->op == TR_io_op_read)
             return 0; /* see received() */
-        return transferred(arg, sock->name, sock->op, sock->count, sock->size_bytes, sock->busy_ns, sock->start_ns,
+        return transferred(arg, job->name, sock->op, sock->count, sock->size_bytes, sock->busy_ns, sock->start_ns,
                            sock->dur_ns, TR_HOW_DEVICE_UNKNOWN);
     case EV_file_meta:
         return looked_up(arg, &event->u.file_meta);

@@ -146,9 +146,8 @@ static void see_wait(struct loader *loader, const struct tr_wait *wait)
         loader->other_wait_ns += ns;
 }
 
-static bool is_data(struct pass_workers *self, uint32_t id)
+static bool is_data(const struct name *name)
 {
-    const struct name *name = job_name(self->job, self->job->process, id);
     return name && group_is_data(name->group);
 }
 
@@ -166,14 +165,14 @@ static void see_io(struct pass_workers *self, struct loader *loader, const struc
     const struct tr_file_io *file = &event->u.file_io;
     const struct tr_sock_io *sock = &event->u.sock_io;
     const struct tr_file_meta *meta = &event->u.file_meta;
-    if (event->kind == EV_file_io && is_data(self, file->name)) {
+    if (event->kind == EV_file_io && is_data(self->job->name)) {
         uint64_t busy = busy_within(loader, file->start_ns, file->dur_ns, file->busy_ns, file->count);
         *(file->op == TR_io_op_read ? &loader->read_ns : &loader->write_ns) += busy;
         if (file->op == TR_io_op_read && busy)
             loader->bytes += file->size_bytes;
-    } else if (event->kind == EV_sock_io && sock->op == TR_io_op_write && is_data(self, sock->name)) {
+    } else if (event->kind == EV_sock_io && sock->op == TR_io_op_write && is_data(self->job->name)) {
         loader->recv_ns += busy_within(loader, sock->start_ns, sock->dur_ns, sock->busy_ns, sock->count);
-    } else if (event->kind == EV_file_meta && is_data(self, meta->name)) {
+    } else if (event->kind == EV_file_meta && is_data(self->job->name)) {
         loader->meta_ns += busy_within(loader, meta->start_ns, meta->dur_ns, meta->busy_ns, meta->count);
     }
 }
@@ -181,7 +180,7 @@ static void see_io(struct pass_workers *self, struct loader *loader, const struc
 /* A receive, with the wait for it. The wait was counted as one on a pipe: it is moved. */
 static void see_receive(struct pass_workers *self, struct loader *loader, const struct receive *receive)
 {
-    if (!is_data(self, receive->name))
+    if (!is_data(job_name(self->job, self->job->process, receive->name)))
         return;
     loader->recv_ns += within(receive->start_ns, receive->busy_ns, loader->from_ns, loader->to_ns) +
                        within(receive->start_ns - receive->waited_ns, receive->waited_ns, loader->from_ns, loader->to_ns);
