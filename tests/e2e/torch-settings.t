@@ -14,7 +14,7 @@ slow-sleep        | --workers 4 --delay 15ms --delay-kind sleep                 
 slow-inline       | --workers 0 --delay 1ms --delay-kind cpu                                          | dataloader-bound  |
 slow-cpu          | --workers 2 --delay 4ms --delay-kind cpu                                          | dataloader-bound  |
 slow-read         | --workers 2 --delay 6ms --delay-kind read                                         | dataloader-bound  | storage-slow
-slow-store        | --workers 4 --data http --store-delay 15ms                                        | dataloader-bound  |
+slow-store        | --workers 4 --data http --store-delay 15ms                                        | dataloader-bound  | storage-slow
 spawn-packed      | --workers 2 --start-method spawn --data packed --delay 6ms                        | dataloader-bound  |
 accumulate        | --workers 2 --accumulate 3 --delay 4ms --pin-thread --steps 30                    | dataloader-bound  |
 checkpoint-sync   | --workers 2 --checkpoint-every 10 --checkpoint-size 128 --hidden 64               | checkpoint-sync   |
