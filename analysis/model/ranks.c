@@ -222,7 +222,8 @@ static uint64_t end_of(const struct process *process)
 /* Numbers trainers in the order of their start. Those that start when all before them are gone are a new attempt. */
 static void number_by_order(struct job *job)
 {
-    qsort(job->ranks, job->nr_ranks, sizeof(*job->ranks), by_parent_and_start);
+    if (job->nr_ranks)
+        qsort(job->ranks, job->nr_ranks, sizeof(*job->ranks), by_parent_and_start);
     int next = 0, attempt = 0;
     uint64_t latest_end = 0;
     for (size_t i = 0; i < job->nr_ranks; i++) {
@@ -353,7 +354,8 @@ int job_settle_ranks(struct job *job)
         number_by_launcher(job);
     else
         number_by_order(job);
-    qsort(job->ranks, job->nr_ranks, sizeof(*job->ranks), by_number);
+    if (job->nr_ranks)
+        qsort(job->ranks, job->nr_ranks, sizeof(*job->ranks), by_number);
     set_world_size(job);
     for (size_t i = 0; i < job->nr_ranks; i++) {
         job->ranks[i]->index = i;
