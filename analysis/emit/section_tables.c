@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/emit/columns.h"
+#include "analysis/emit/save_groups.h"
 #include "analysis/emit/sections.h"
 #include "analysis/emit/table.h"
 #include "analysis/report/units.h"
@@ -223,27 +224,39 @@ int section_io(const struct page *page)
 
 /* ---- checkpoints */
 
+static void save_row(const struct listing *listing, const struct save_group *group)
+{
+    enum lang lang = listing->page->report->lang;
+
+    table_row(listing->table);
+    table_cell(listing->table, STYLE_NONE, group->path);
+    table_cell(listing->table, STYLE_NONE, units_count(group->saves).text);
+    cells(listing, &group->mean);
+    table_cell(listing->table, STYLE_NONE, word(lang, group->mean.sync ? W_mode_sync : W_mode_async));
+}
+
 int section_checkpoints(const struct page *page)
 {
     const struct report *report = page->report;
+    struct save_groups groups;
 
     if (!report->nr_checkpoints)
         return 0;
+    int rc = save_groups_init(&groups, report->checkpoints, report->nr_checkpoints);
     struct table *table = table_new();
+    struct listing listing = {page, table, &columns_checkpoints, {false}};
+
     title(page, W_checkpoints);
     table_column(table, word(report->lang, W_path), ALIGN_LEFT, 0, CUT_MIDDLE);
-    struct listing listing = {page, table, &columns_checkpoints, {false}};
+    table_column(table, word(report->lang, W_saves), ALIGN_RIGHT, 0, CUT_NOT);
     headings(&listing, report->checkpoints, report->nr_checkpoints, sizeof *report->checkpoints);
     table_column(table, word(report->lang, W_mode), ALIGN_LEFT, 2, CUT_NOT);
-    for (size_t i = 0; i < report->nr_checkpoints && i < ROWS_MAX; i++) {
-        const struct report_checkpoint *row = &report->checkpoints[i];
-        table_row(table);
-        table_cell(table, STYLE_NONE, row->path ? row->path : "?");
-        cells(&listing, row);
-        table_cell(table, STYLE_NONE, word(report->lang, row->sync ? W_mode_sync : W_mode_async));
-    }
-    int rc = table_print(table, page->screen, 2, page->out);
-    more(page, report->nr_checkpoints, ROWS_MAX);
+    for (size_t i = 0; !rc && i < groups.nr && i < ROWS_MAX; i++)
+        save_row(&listing, &groups.group[i]);
+    if (!rc)
+        rc = table_print(table, page->screen, 2, page->out);
+    more(page, groups.nr, ROWS_MAX);
     table_free(table);
+    save_groups_done(&groups);
     return rc;
 }

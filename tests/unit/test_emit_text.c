@@ -9,6 +9,7 @@
 
 #include "analysis/emit/emit.h"
 #include "analysis/emit/rank_groups.h"
+#include "analysis/emit/save_groups.h"
 #include "analysis/emit/screen.h"
 #include "analysis/emit/sections.h"
 #include "analysis/emit/table.h"
@@ -28,6 +29,7 @@ static char *text_of(struct report *report, struct screen screen)
 
 static void check_contains(const char *text, const char *part)
 {
+    assert_non_null(text);
     if (!strstr(text, part))
         fail_msg("\"%s\" is not in:\n%s", part, text);
 }
@@ -272,6 +274,32 @@ static void test_alike_ranks_share_a_row_and_all_fit(void **state)
     free(rows);
 }
 
+static void test_saves_that_differ_in_numbers_share_a_row(void **state)
+{
+    const struct report_checkpoint rows[] = {
+        {.rank = 0, .path = "/c/step-1.pt", .bytes = 10, .stall_ns = 100, .safe = 1, .sync = true},
+        {.rank = 0, .path = "/c/last-2.pt", .bytes = 5, .safe = 1},
+        {.rank = 0, .path = "/c/step-20.pt", .bytes = 30, .stall_ns = 300, .safe = 0},
+        {.rank = 1, .path = "/c/step-3.pt", .bytes = 7, .safe = -1},
+        {.rank = 0, .path = "/c/last-2.pt", .bytes = 5, .safe = 1},
+    };
+    struct save_groups groups;
+
+    assert_int_equal(save_groups_init(&groups, rows, 5), 0);
+    assert_int_equal(groups.nr, 3);
+    assert_string_equal(groups.group[0].path, "/c/step-*.pt");
+    assert_int_equal(groups.group[0].saves, 2);
+    assert_int_equal(groups.group[0].mean.bytes, 20);
+    assert_int_equal(groups.group[0].mean.stall_ns, 200);
+    assert_int_equal(groups.group[0].mean.safe, 0);
+    assert_true(groups.group[0].mean.sync);
+    assert_string_equal(groups.group[1].path, "/c/last-2.pt");
+    assert_int_equal(groups.group[1].saves, 2);
+    assert_string_equal(groups.group[2].path, "/c/step-3.pt");
+    assert_int_equal(groups.group[2].mean.safe, -1);
+    save_groups_done(&groups);
+}
+
 static void test_widths_of_wide_characters(void **state)
 {
     assert_int_equal(width_of(""), 0);
@@ -347,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_words_take_the_same_values_in_all_languages),
         cmocka_unit_test(test_rank_lists),
         cmocka_unit_test(test_alike_ranks_share_a_row_and_all_fit),
+        cmocka_unit_test(test_saves_that_differ_in_numbers_share_a_row),
         cmocka_unit_test(test_widths_of_wide_characters),
         cmocka_unit_test(test_tables_lose_columns_then_cut),
         cmocka_unit_test(test_a_full_disk_is_an_error),
