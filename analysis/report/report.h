@@ -106,9 +106,9 @@ struct report_worker {
     int rank;
     uint32_t host, pid;
     uint64_t reading_ns, cpu_ns, runnable_ns; /* over the steady part of the run */
-    uint64_t blocked_ns;    /* waiting to be told what to load: idle */
-    uint64_t waiting_ns;    /* blocked elsewhere: sleeps, locks, a process */
-    uint64_t span_ns;       /* how long it was there; the parts may overlap (reading from page cache is CPU time) */
+    uint64_t blocked_ns;                      /* waiting to be told what to load: idle */
+    uint64_t waiting_ns;                      /* blocked elsewhere: sleeps, locks, a process */
+    uint64_t span_ns; /* how long it was there; the parts may overlap (reading from page cache is CPU time) */
     uint64_t batches, bytes_read;
 };
 
@@ -169,7 +169,7 @@ struct report_series {
 
 struct report {
     enum lang lang;
-    const char *title;         /* what the user calls the run, or NULL */
+    const char *title; /* what the user calls the run, or NULL */
 
     struct report_input *inputs;
     size_t nr_inputs;
