@@ -7,12 +7,6 @@
 #include "analysis/cmd/cmd.h"
 
 /* A command whose file is not built in is left out of the list (its address is NULL). */
-#pragma weak cmd_record
-#pragma weak cmd_start
-#pragma weak cmd_stop
-#pragma weak cmd_level
-#pragma weak cmd_status
-#pragma weak cmd_report
 #pragma weak cmd_doctor
 
 static const struct command *const commands[] = {

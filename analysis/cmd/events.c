@@ -300,4 +300,4 @@ static int run(int argc, char **argv)
     return 0;
 }
 
-const struct command cmd_events = {"events", "print a trace as text, one event a line", run};
+const struct command cmd_events = {"events", "Print a trace as text, one event a line", run};

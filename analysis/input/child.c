@@ -23,6 +23,18 @@ static void be_silent(void)
 #endif
 }
 
+/* A trace has a file per CPU and channel: as many files as we may. */
+static void set_limits(void)
+{
+    struct rlimit files;
+
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 pid_t child_start(void (*main)(void *arg), void *arg)
 {
     pid_t parent = getpid(), pid = fork();
@@ -32,7 +44,7 @@ pid_t child_start(void (*main)(void *arg), void *arg)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* it ended before we asked to be told */
         _exit(1);
-    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    set_limits();
     be_silent();
     child_got_on();
     main(arg);

@@ -481,8 +481,10 @@ int source_text_open(const char *path, struct hosts *hosts, struct sources *sour
     }
     text_free(&text->base);
     if (rc == -EINVAL)
-        (void)asprintf(ret_error, "Cannot read events: path=\"%s\", cause=\"its first line is not '%s %d'\"", path,
-                       TEXT_HEADER, TEXT_VERSION);
+        (void)asprintf(ret_error,
+                       "Cannot read input: path=\"%s\", cause=\"neither a trace directory nor an events text (whose "
+                       "first line is '%s %d')\"",
+                       path, TEXT_HEADER, TEXT_VERSION);
     else if (rc == -EPROTONOSUPPORT)
         (void)asprintf(ret_error, "Cannot read events: path=\"%s\", cause=\"written by a newer trshim; use that one\"",
                        path);
