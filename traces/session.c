@@ -26,6 +26,7 @@
 struct session {
     struct lttng_handle *handle;
     bool enabled[EV_MAX];
+    bool known[EV_MAX]; /* was enabled once */
 };
 
 static int fail(char **ret_error, int ctl_rc, const char *what)
@@ -56,8 +57,9 @@ static int enable_channel(struct session *s, const char *name, const struct lttn
 static int enable_channels(struct session *s, const struct buffer_plan *buffers, char **ret_error)
 {
     /* First, or the others fix its attributes. */
+    /* All of it fits a sub-buffer: with LTTng's own 4 KiB it trickles out, a timer's period each. */
     const struct lttng_channel_attr metadata = {
-        .subbuf_size = 4096, .num_subbuf = 2, .switch_timer_interval = METADATA_TIMER_US};
+        .subbuf_size = 65536, .num_subbuf = 2, .switch_timer_interval = METADATA_TIMER_US};
     int rc = enable_channel(s, "metadata", &metadata, ret_error);
 
     for (int c = 0; rc == 0 && c < CH_MAX; c++) {
@@ -101,6 +103,7 @@ static int switch_event(struct session *s, enum event_kind kind, bool on)
     if (rc < 0)
         return rc;
     s->enabled[kind] = on;
+    s->known[kind] |= on;
     return 0;
 }
 
@@ -169,6 +172,14 @@ static void read_lost(struct session *s, struct session_lost *ret)
                 (void)lttng_channel_get_lost_packet_count(&channels[i], &ret->packets[c]);
             }
     free(channels);
+}
+
+unsigned session_nr_events(const struct session *s)
+{
+    unsigned n = 0;
+    for (int k = 0; k < EV_MAX; k++)
+        n += s->known[k];
+    return n;
 }
 
 int session_stop(struct session *s, unsigned timeout_ms, struct session_lost *ret_lost)

@@ -29,6 +29,9 @@ int session_start(struct session *session, char **ret_error);
 /* Raises or lowers the detail; works while recording. */
 int session_set_level(struct session *session, enum tr_level level, char **ret_error);
 
+/* Events that are, or were, enabled: the metadata describes them all once a process has registered. */
+unsigned session_nr_events(const struct session *session);
+
 /* Stops recording and waits until all is written, at most timeout_ms: -ETIMEDOUT after that. Then reads what was lost
  * (earlier the counts are not exact). */
 int session_stop(struct session *session, unsigned timeout_ms, struct session_lost *ret_lost);

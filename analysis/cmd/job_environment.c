@@ -31,8 +31,11 @@ int job_environment_find(struct job_environment *env, char **ret_error)
         return session_fail(ret_error, rc, "cannot tell where trshim itself is: %s; is /proc mounted?", strerror(-rc));
     for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
         if (snprintf(path, sizeof(path), "%s%s/libtrshim.so", dir, places[i]) < (int)sizeof(path) &&
-            access(path, R_OK) == 0 && realpath(path, env->preload))
+            access(path, R_OK) == 0 && realpath(path, env->preload)) {
+            char *slash = strrchr(env->preload, '/');
+            snprintf(env->core, sizeof(env->core), "%.*s/libtrshim-core.so", (int)(slash - env->preload), env->preload);
             return 0;
+        }
     return session_fail(ret_error, -ENOENT,
                         "libtrshim.so is not beside %s/trshim, nor in ../lib/trshim or ../lib from "
                         "there; build or install trshim whole",
@@ -47,10 +50,7 @@ static const char *speakable_preload(struct job_environment *env, char *link, si
     snprintf(link, size, "%s/libtrshim.so", env->session.home);
     if (symlink(env->preload, link) < 0 && errno != EEXIST)
         return env->preload;
-    char *slash = strrchr(env->preload, '/');
-    if (snprintf(env->core, sizeof(env->core), "%.*s/libtrshim-core.so", (int)(slash - env->preload), env->preload) <
-        (int)sizeof(env->core))
-        setenv("TRSHIM_CORE", env->core, 1);
+    setenv("TRSHIM_CORE", env->core, 1);
     return link;
 }
 

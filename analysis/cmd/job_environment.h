@@ -8,7 +8,7 @@
 
 struct job_environment {
     char preload[PATH_MAX]; /* libtrshim.so */
-    char core[PATH_MAX];    /* libtrshim-core.so, "" if it is found beside the preload */
+    char core[PATH_MAX];    /* libtrshim-core.so */
     struct keeper_welcome session;
     const char *ranks, *steps, *every; /* NULL: all */
 };

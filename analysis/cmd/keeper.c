@@ -21,6 +21,7 @@
 #include "analysis/cmd/session_file.h"
 #include "traces/session_daemon.h"
 #include "traces/session_error.h"
+#include "traces/session_metadata.h"
 #include "traces/session_wake.h"
 
 #define NS_PER_S 1000000000ull
@@ -29,6 +30,7 @@
 #define SETUP_ALARM_S 20        /* a daemon that hangs is killed, which ends the call that waits for it */
 #define END_ALARM_S 6
 #define DRAIN_MS 3000 /* to write out what the buffers hold */
+#define METADATA_MS 1500
 #define DAEMON_GRACE_MS 2000
 
 enum { FD_SIGNAL, FD_LISTEN, FD_CLIENTS, MAX_CLIENTS = 1024, MAX_FDS = FD_CLIENTS + MAX_CLIENTS };
@@ -226,17 +228,20 @@ static uint64_t own_cpu_ns(void)
 
 static void stop_session(struct keeper *k)
 {
+    bool written = false;
     hanging_daemon = k->daemon.pid;
     alarm(END_ALARM_S);
     if (k->session && k->daemon.pid) {
         if (k->recording)
             k->summary.complete = session_stop(k->session, DRAIN_MS, &k->summary.lost) == 0;
+        written = k->summary.complete &&
+                  metadata_wait(k->options->output->session_fd, session_nr_events(k->session), METADATA_MS) == 0;
         session_destroy(k->session);
     }
     alarm(0);
     hanging_daemon = 0;
     /* Told to end it takes half a second, for nothing when all is written. */
-    daemon_stop(&k->daemon, k->summary.complete ? 0 : DAEMON_GRACE_MS);
+    daemon_stop(&k->daemon, written ? 0 : DAEMON_GRACE_MS);
 }
 
 /* Ends everything but this process and removes all but the trace. Also after a beginning that failed half way. */

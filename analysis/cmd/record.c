@@ -15,6 +15,7 @@
 #include "analysis/cmd/cmd.h"
 #include "analysis/cmd/job.h"
 #include "analysis/cmd/job_environment.h"
+#include "analysis/cmd/primer.h"
 #include "analysis/cmd/record_options.h"
 #include "traces/session_daemon.h"
 #include "traces/session_error.h"
@@ -60,7 +61,10 @@ static int start_keeper(struct recording *r, char **ret_error)
         .delay_ns = r->options.delay_ns,
         .duration_ns = r->options.duration_ns,
     };
-    return keeper_spawn(&options, &r->keeper_pid, &r->keeper_fd, &r->env.session, ret_error);
+    rc = keeper_spawn(&options, &r->keeper_pid, &r->keeper_fd, &r->env.session, ret_error);
+    if (rc == 0)
+        primer_run(r->env.core, r->env.session.home);
+    return rc;
 }
 
 /* Joins the session that another record on this node has for the same directory, or makes one. */

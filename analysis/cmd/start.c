@@ -13,7 +13,9 @@
 
 #include "analysis/cmd/card.h"
 #include "analysis/cmd/cmd.h"
+#include "analysis/cmd/job_environment.h"
 #include "analysis/cmd/keeper.h"
+#include "analysis/cmd/primer.h"
 #include "analysis/cmd/record_options.h"
 #include "analysis/report/units.h"
 #include "traces/schema.h"
@@ -28,7 +30,7 @@ static int fail(char *error)
 
 /* ---- start ---- */
 
-static int begin(const struct record_options *o, struct output *output, const char *meeting,
+static int begin(const struct record_options *o, struct output *output, const char *meeting, const char *core,
                  struct keeper_welcome *welcome, char **ret_error)
 {
     bool again;
@@ -56,8 +58,10 @@ static int begin(const struct record_options *o, struct output *output, const ch
     };
     pid_t pid;
     rc = keeper_spawn(&options, &pid, &fd, welcome, ret_error);
-    if (rc == 0)
+    if (rc == 0) {
         close(fd);
+        primer_run(core, welcome->home);
+    }
     return rc;
 }
 
@@ -66,19 +70,22 @@ static int run_start(int argc, char **argv)
     static struct record_options options;
     static struct output output;
     static struct keeper_welcome welcome;
+    static struct job_environment env;
     char meeting[PATH_MAX], *error = NULL;
 
     start_options_parse(&options, argc, argv);
-    if (home_meeting_path(meeting, sizeof(meeting), &error) < 0 || output_open(&output, options.dir, &error) < 0)
+    if (home_meeting_path(meeting, sizeof(meeting), &error) < 0 || job_environment_find(&env, &error) < 0 ||
+        output_open(&output, options.dir, &error) < 0)
         return fail(error);
-    if (begin(&options, &output, meeting, &welcome, &error) < 0) {
+    if (begin(&options, &output, meeting, env.core, &welcome, &error) < 0) {
         output_undo(&output);
         return fail(error);
     }
     output_close(&output);
-    printf("trshim: recording jobs of this user that run with LD_PRELOAD=libtrshim.so%s%s into %s\n"
+    printf("trshim: recording into %s what this user runs with: %s%s%sLD_PRELOAD=%s\n"
            "trshim: end it with: trshim stop\n",
-           getenv("TRSHIM_HOME") ? " and TRSHIM_HOME=" : "", getenv("TRSHIM_HOME") ? meeting : "", options.dir);
+           options.dir, getenv("TRSHIM_HOME") ? "TRSHIM_HOME=" : "", getenv("TRSHIM_HOME") ? meeting : "",
+           getenv("TRSHIM_HOME") ? " " : "", env.preload);
     return 0;
 }
 

@@ -17,11 +17,13 @@ alive() { kill -0 "$1" 2>/dev/null; }
 gone() { ! alive "$1"; }
 why() { sed -n 's/.*"why": "\(.*\)",/\1/p' "$1"/*/session.json; }
 
-# most WHAT: at least 500 of about 900 events can be read, numbered from 1 on without a hole.
+# most WHAT: at least 400 of about 900 events can be read, without a hole. (On a busy machine a process may begin before
+# its registration is done: it waits 100 ms for that, no longer.)
 most() {
     ranges "$dir" >"$dir.nr"
     ok "$1: at least half of it can be read" test "$(wc -l <"$dir.nr")" -ge 400
-    is "$1: without a hole" "$(seq "$(wc -l <"$dir.nr")" | cmp - "$dir.nr" && echo same)" same
+    is "$1: without a hole" "$(seq "$(head -n 1 "$dir.nr")" "$(tail -n 1 "$dir.nr")" | cmp - "$dir.nr" && echo same)" same
+    ok "$1: from near the first on" test "$(head -n 1 "$dir.nr")" -lt 300
 }
 end_job() {
     kill -TERM "$job_pid"

@@ -14,7 +14,7 @@ is "--delay: the end is" "$(last "$scratch/delay")" 1500
 
 record --no-report --duration 0.5s -o "$scratch/duration" -- "$chatty" 1500 1000 >"$scratch/out" 2>"$scratch/err"
 is "--duration: the command ran to its end" "$(cat "$scratch/out")" "last 1500"
-is "--duration: the beginning is there" "$(first "$scratch/duration")" 1
+ok "--duration: the beginning is there" test "$(first "$scratch/duration")" -lt 200
 ok "--duration: the end is not" test "$(last "$scratch/duration")" -lt 1200
 ok "--duration: the user is told" grep -q "the time asked for was over" "$scratch/err"
 
