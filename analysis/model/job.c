@@ -231,6 +231,7 @@ static int learn_proc(struct job *job, uint32_t host, const struct tr_proc *proc
         process = process_add(job, host, proc->pid, proc->start_ns);
     if (!process)
         return -ENOMEM;
+    process->announced = true;
     process->ppid = proc->ppid;
     process->parent = job_process(job, host, proc->ppid, proc->start_ns);
     if (proc->start_ns && (proc->start_ns < process->start_ns || !process->start_ns))
@@ -270,9 +271,10 @@ static int learn_attr(struct process *process, const struct tr_attr *event)
 
 static void learn_gap(struct job *job, const struct event *event)
 {
+    bool asked_for = event->u.gap.why == TR_gap_why_steps || event->u.gap.why == TR_gap_why_ranks;
     if (event->u.gap.on) {
         job->nr_gaps++;
-        job->gap_since_ns = event->ts_ns;
+        job->gap_since_ns = asked_for ? 0 : event->ts_ns;
     } else if (job->gap_since_ns) {
         job->gap_ns += event->ts_ns - job->gap_since_ns;
         job->gap_since_ns = 0;
@@ -369,6 +371,7 @@ int job_follow(struct job *job, const struct event *event)
         return rc;
     see_time(job, event->ts_ns);
     job->nr_events++;
+    job->unmatched += !job->process->announced;
     find_name(job, event);
     job->receive = receives_learn(&job->thread->receives, event, &job->received) ? &job->received : NULL;
     if (event->kind == EV_pipe_io)

@@ -85,6 +85,7 @@ struct process {
     struct tr_self cost;   /* the recorder's latest account of itself */
     enum role role;
     struct rank *rank;     /* that it trains, or works for; NULL */
+    bool announced;        /* it said who it is */
     bool fed;              /* other processes bring it batches */
     bool feeds;            /* it brings batches to a trainer */
     struct handoff *handoff; /* owned; see handoff.h; NULL while no batch was handed over */
@@ -152,8 +153,9 @@ struct job {
     double confidence;        /* of what was found, even when it is not used */
     enum anchor_method found; /* best method seen; ANCHORS_run if none */
 
-    uint64_t nr_events, nr_gaps, gap_ns, gap_since_ns;
-    uint64_t unmatched;       /* events whose process never said who it is; late ones */
+    uint64_t nr_events, nr_gaps;
+    uint64_t gap_ns, gap_since_ns; /* time without detail that nobody had asked for */
+    uint64_t unmatched;       /* events whose process never said who it is */
     uint64_t first_ns, last_ns; /* of all events */
 
     /* The event the passes look at. */

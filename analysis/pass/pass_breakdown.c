@@ -366,14 +366,21 @@ static int close_window(struct pass_breakdown *self, struct window_state *state,
     return report_add_step(self->report, &row);
 }
 
+/* The first window begins at the first point, which the survey knew already; unless part of it is summed up, it is set
+ * again, for a trace may grow between the scans. */
+static void begin_first(struct window_state *state)
+{
+    if (!state->index && state->cursor_ns == state->start_ns && state->rank->nr_points)
+        state->start_ns = state->cursor_ns = rank_point(state->rank, 0);
+}
+
 /* Closes the windows that nothing can be added to any more. */
 static int advance(struct pass_breakdown *self, struct window_state *state, uint64_t now_ns)
 {
     struct rank *rank = state->rank;
     int rc = 0;
     while (!rc && rank->nr_points >= 2 && rank_point(rank, 1) + TH_LATE_NS < now_ns) {
-        if (!state->index)
-            state->start_ns = state->cursor_ns = rank_point(rank, 0);
+        begin_first(state);
         rc = close_window(self, state, rank_point(rank, 1), false);
         rank_points_drop(rank, 1);
     }
@@ -485,8 +492,7 @@ static int finish_rank(struct pass_breakdown *self, struct window_state *state)
     int rc = advance(self, state, UINT64_MAX);
     if (rc)
         return rc;
-    if (rank->nr_points && !state->index)
-        state->start_ns = state->cursor_ns = rank_point(rank, 0);
+    begin_first(state);
     if (!rank->nr_points && self->job->method != ANCHORS_run)
         return 0; /* it never passed an anchor: there is no window to tell of */
     rc = close_window(self, state, rank->end_ns, self->job->method != ANCHORS_run);

@@ -136,6 +136,28 @@ static void a_checkpoint_is_known_by_what_it_writes(void **state)
     report_free(report);
 }
 
+/* More pieces in one window than are held: it is summed up in parts, and still adds up. */
+static void a_window_of_very_many_pieces_adds_up(void **state)
+{
+    struct script script;
+    struct step_rows rows = {0};
+    const unsigned nr = 300000;
+    script_begin(&script);
+    say_process(&script);
+    say(&script, "1s a anchor pid=1 kind=optimizer name=1 dur=1ms");
+    for (unsigned i = 0; i < nr; i++)
+        say(&script, "%uus a wait pid=1 kind=cond obj=1 dur=3us", 1000000 + 10 * i + 5);
+    say(&script, "5s a anchor pid=1 kind=optimizer name=1 dur=1ms");
+    say(&script, "6s a anchor pid=1 kind=optimizer name=1 dur=1ms");
+    say_end(&script, 6000);
+    struct report *report = script_analyze(&script, &(struct options){0});
+    report_each_step(report, step_rows_add, &rows);
+    assert_int_equal(rows.nr, 3);
+    assert_int_equal(rows.rows[0].class_ns[BC_other], nr * 3000ull);
+    assert_int_equal(rows.rows[0].class_ns[BC_compute], 4000000000 - nr * 3000ull);
+    report_free(report);
+}
+
 /* ---- layers ------------------------------------------------------------------------------- */
 
 #define SPAN_TIME 200
@@ -192,6 +214,7 @@ int main(void)
         cmocka_unit_test(waits_are_other_and_do_not_count_twice),
         cmocka_unit_test(short_waits_are_taken_from_running_time),
         cmocka_unit_test(a_checkpoint_is_known_by_what_it_writes),
+        cmocka_unit_test(a_window_of_very_many_pieces_adds_up),
         cmocka_unit_test(layers_agree_with_counting_every_instant),
         cmocka_unit_test(joining_fills_small_gaps_of_one_layer),
     };
