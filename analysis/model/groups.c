@@ -13,8 +13,9 @@
 #include "analysis/pass/thresholds.h"
 
 #define PATH_LEN_MAX 4096
+#define EPHEMERAL_PORT_MIN 32768 /* Linux's net.ipv4.ip_local_port_range */
 
-/* A directory that some name lies below, or a host that a process has peers on. */
+/* A directory that some name lies below, or a host with peers. */
 struct dir {
     struct dir *next, *parent;
     unsigned depth;              /* components; 0 is "/" */
@@ -117,11 +118,12 @@ static size_t peer_host_len(const char *text)
     return colon ? (size_t)(colon - text) : strlen(text);
 }
 
-/* Ports are counted by who talks to them: a server sees a port for each client, a client the one of the server. */
-static bool peer_host(char path[PATH_LEN_MAX], const struct name *name)
+/* Whether a peer's port is one that a client was given, rather than one that a server is known by: from the range that
+ * kernels give out, and talked to by one process only. Several workers of a job talk to one server. */
+static bool is_clients_port(const struct name *name)
 {
-    int len = snprintf(path, PATH_LEN_MAX, "%u %.*s", name->pid, (int)peer_host_len(name->text), name->text);
-    return len < PATH_LEN_MAX;
+    const char *colon = strrchr(name->text, ':');
+    return colon && !name->shared && strtoul(colon + 1, NULL, 10) >= EPHEMERAL_PORT_MIN;
 }
 
 static int count(struct dirs *dirs, const struct name *name)
@@ -141,7 +143,7 @@ static int count(struct dirs *dirs, const struct name *name)
         dir = dir_enter(dirs, name->host, path);
         break;
     case TR_name_kind_peer:
-        if (!peer_host(path, name))
+        if (!is_clients_port(name) || !copy_path(path, name->text, peer_host_len(name->text)))
             return 0;
         dir = dir_get(dirs, name->host, path, &fresh);
         break;
@@ -220,9 +222,10 @@ static bool stands_for_all(const struct dir *dir)
 {
     if (dir->largest_child * 2 > dir->below)
         return false;
-    if (dir->numbered >= TH_GROUP_NUMBERED && dir->numbered * 2 >= dir->children)
-        return dir->depth >= 1;
-    return dir->children > TH_GROUP_CHILDREN && dir->depth >= 2;
+    bool many = dir->children > TH_GROUP_CHILDREN ||
+                (dir->numbered >= TH_GROUP_NUMBERED && dir->numbered * 2 >= dir->children);
+    /* Right below the root lie /tmp, /home and /data: only very many can be alike there. */
+    return dir->depth >= 2 ? many : dir->depth == 1 && dir->children > TH_GROUP_TOP_CHILDREN;
 }
 
 /* Makes `path`, a directory, the text of its group. Returns its entry in the tree (of the whole path). */
@@ -276,10 +279,10 @@ static struct group *peer_group(struct groups *groups, const struct dirs *dirs, 
 {
     char text[PATH_LEN_MAX];
     size_t len = peer_host_len(name->text);
-    if (!peer_host(text, name))
+    if (!is_clients_port(name) || len + 3 >= sizeof(text) || !copy_path(text, name->text, len))
         return group_get(groups, name->host, GROUP_PEER, name->text, NULL);
     const struct dir *host = map_find(&dirs->by_path, map_hash(text, name->host));
-    if (host && host->files > TH_GROUP_PORTS && copy_path(text, name->text, len) && len + 3 < sizeof(text)) {
+    if (host && host->files > TH_GROUP_PORTS) {
         memcpy(text + len, ":*", 3);
         return group_get(groups, name->host, GROUP_PEER, text, NULL);
     }

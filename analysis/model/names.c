@@ -51,6 +51,7 @@ int names_learn(struct names *names, uint32_t host, const struct tr_name *event)
     struct name *name = intern(names, host, event);
     if (!name)
         return -ENOMEM;
+    name->shared |= name->pid != event->pid;
     if (!name->dev)
         name->dev = event->dev; /* a later announcement may know the device */
     return map_put(&names->by_id, id_key(host, event->pid, event->id), name);

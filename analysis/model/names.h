@@ -6,6 +6,7 @@
 #ifndef TRSHIM_ANALYSIS_NAMES_H
 #define TRSHIM_ANALYSIS_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct name {
     const char *text;    /* owned by names */
     uint64_t dev;
     uint32_t host, pid;  /* pid: the first that announced it */
+    bool shared;         /* others did too */
     uint8_t kind;        /* enum tr_name_kind */
     struct group *group; /* set by groups.c once all names are known; NULL before, and for ranges */
 };
