@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DIGITS "0123456789"
+#define NUMBERS_MAX 32 /* in one path; later ones all count as varying when any does */
+
 /* The path with every number as "*"; malloced, or NULL. */
 static char *pattern_of(const char *path)
 {
@@ -14,7 +17,7 @@ static char *pattern_of(const char *path)
     while (pattern && *path) {
         if (isdigit((unsigned char)*path)) {
             *to++ = '*';
-            path += strspn(path, "0123456789");
+            path += strspn(path, DIGITS);
         } else {
             *to++ = *path++;
         }
@@ -29,13 +32,30 @@ static const char *name_of(const struct report_checkpoint *row)
     return row->path ? row->path : "?";
 }
 
+/* Marks the numbers of the first path that are others in this one; both have the same pattern. */
+static void compare_numbers(struct save_group *group, const char *other)
+{
+    const char *first = name_of(&group->mean);
+
+    for (unsigned nr = 0; *first && *other; nr++) {
+        size_t skip = strcspn(first, DIGITS);
+        first += skip;
+        other += skip;
+        size_t length = strspn(first, DIGITS), other_length = strspn(other, DIGITS);
+        if ((length != other_length || strncmp(first, other, length)) && nr < NUMBERS_MAX)
+            group->varies |= 1u << nr;
+        first += length;
+        other += other_length;
+    }
+}
+
 /* Sums now, means in the end. */
 static void add(struct save_group *group, const struct report_checkpoint *row)
 {
     struct report_checkpoint *sum = &group->mean;
 
     group->saves++;
-    group->several |= strcmp(name_of(row), name_of(sum)) != 0;
+    compare_numbers(group, name_of(row));
     sum->bytes += row->bytes;
     sum->duration_ns += row->duration_ns;
     sum->stall_ns += row->stall_ns;
@@ -70,14 +90,29 @@ static struct save_group *group_of(struct save_groups *groups, char *pattern, co
     return group;
 }
 
-/* A group of one path is called by it: its numbers tell nothing apart. */
+/* Calls the group by its first path, with a star for each number that varies. */
 static int name_group(struct save_group *group)
 {
-    if (group->several)
-        return 0;
+    const char *first = name_of(&group->mean);
+    char *name = malloc(strlen(first) + 1), *to = name;
+
+    if (!name)
+        return -ENOMEM;
+    for (unsigned nr = 0; *first; nr++) {
+        size_t text = strcspn(first, DIGITS), digits = strspn(first + text, DIGITS);
+        bool varies = nr < NUMBERS_MAX ? group->varies >> nr & 1 : group->varies != 0;
+        memcpy(to, first, text + digits);
+        to += text;
+        if (varies && digits)
+            *to++ = '*';
+        else
+            to += digits;
+        first += text + digits;
+    }
+    *to = '\0';
     free(group->path);
-    group->path = strdup(name_of(&group->mean));
-    return group->path ? 0 : -ENOMEM;
+    group->path = name;
+    return 0;
 }
 
 int save_groups_init(struct save_groups *groups, const struct report_checkpoint *rows, size_t nr)

@@ -6,9 +6,9 @@
 #include "analysis/report/report.h"
 
 struct save_group {
-    char *path; /* owned; numbers that differ are "*" */
+    char *path; /* owned; numbers that vary are "*" */
     uint64_t saves;
-    bool several;                  /* paths */
+    uint32_t varies;               /* bit set of the numbers in the path that differ between saves */
     struct report_checkpoint mean; /* bytes, duration and stall are means; safe if all are, sync if any is; its path is
                                     * that of the first, borrowed */
 };

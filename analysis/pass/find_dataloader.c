@@ -1,8 +1,8 @@
 /* find_dataloader.c - dataloader-bound and worker-count: training waits for data, and why.
  *
  * The reason comes from where the loaders' busy time goes (waiting to be told what to load is not busy). Order matters:
- * a thread that is kept off the CPU looks slow in whatever it does, so that is asked first; then what it waits for; what
- * is left is work. First batches are before the first window and so count nowhere here. */
+ * a thread that is kept off the CPU looks slow in whatever it does, so that is asked first; then what it waits for;
+ * what is left is work. First batches are before the first window and so count nowhere here. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 struct starved {
     const struct rank_facts *facts;
     struct loader_sum loaders;
-    const char *reason;             /* key of the cause's sentence */
+    const char *reason;              /* key of the cause's sentence */
     const struct group_facts *where; /* NULL: no place */
     double share;
 };
@@ -84,9 +84,10 @@ static void explain(const struct job *job, struct starved *starved)
 {
     const struct rank *rank = starved->facts->rank;
     starved->loaders = facts_loaders(job->facts, rank);
-    starved->reason = starved->loaders.nr     ? reason_with_workers(starved->facts, &starved->loaders)
-                      : rank->process->fed    ? ""
-                                              : reason_without_workers(starved->facts);
+    starved->reason = starved->loaders.nr             ? reason_with_workers(starved->facts, &starved->loaders)
+                      : judge_is_light(rank->process) ? "light"
+                      : rank->process->fed            ? ""
+                                                      : reason_without_workers(starved->facts);
     bool peer = !strcmp(starved->reason, "peer");
     if (peer || !strcmp(starved->reason, "storage") || !strcmp(starved->reason, "main-read"))
         starved->where = facts_slowest_group(job->facts, rank->process->host, peer);
@@ -120,10 +121,10 @@ static float median_of(const float *values, size_t nr)
 }
 
 struct shape {
-    size_t spikes;      /* stretches of windows with a spike */
-    double share;       /* of the wait that they hold */
-    double period;      /* windows between their begins */
-    double spike_ns;    /* mean */
+    size_t spikes;   /* stretches of windows with a spike */
+    double share;    /* of the wait that they hold */
+    double period;   /* windows between their begins */
+    double spike_ns; /* mean */
 };
 
 /* Few long waits that hold most of the waiting, at a mean distance. */
@@ -189,8 +190,8 @@ static void tell_workers(struct finding *finding, const struct job *job, const s
 {
     const struct loader_sum *sum = &starved->loaders;
     double batch = sum->batches ? (double)sum->busy_ns / (double)sum->batches : 0;
-    double step = (double)(starved->facts->window_ns - starved->facts->class_ns[BC_dataloader]) /
-                  (double)starved->facts->windows;
+    double step =
+        (double)(starved->facts->window_ns - starved->facts->class_ns[BC_dataloader]) / (double)starved->facts->windows;
     double cpus = judge_cpus_allowed(starved->facts->rank->process);
     uint64_t reads = sum->read_ns + sum->meta_ns + sum->recv_ns;
     finding_set_count(finding, "workers", sum->at_once);
@@ -295,7 +296,7 @@ static struct finding *raise(struct report *report, const struct job *job, const
     tell_spikes(finding, first);
     if (first->loaders.nr)
         tell_workers(finding, job, first);
-    else
+    else if (!strncmp(like->reason, "main-", 5))
         tell_main(finding, first->facts);
     if (first->where)
         tell_place(finding, first->where);
@@ -304,7 +305,7 @@ static struct finding *raise(struct report *report, const struct job *job, const
     else if (job->facts->slow && like->where && like->where->group == job->facts->slow)
         finding_caused_by(finding, job->facts->slow_id);
     finding_cause(finding, like->reason);
-    finding_fix(finding, like->reason);
+    finding_fix(finding, strcmp(like->reason, "light") ? like->reason : "");
     tell_others(finding, first);
     return finding;
 }
@@ -383,9 +384,10 @@ static int finish(void *arg, struct report *report)
         size_t before = 0;
         while (before < i && (strcmp(all[before].reason, all[i].reason) || all[before].where != all[i].where))
             before++;
-        finding = before == i ? raise(report, job, all, nr, &all[i])
-                              : finding_raise(report, "dataloader-bound",
-                                              all[i].where ? all[i].where->group->text : all[i].reason, SEVERITY_LOW, 0);
+        finding = before == i
+                      ? raise(report, job, all, nr, &all[i])
+                      : finding_raise(report, "dataloader-bound",
+                                      all[i].where ? all[i].where->group->text : all[i].reason, SEVERITY_LOW, 0);
         finding_add_rank(finding, all[i].facts->rank->number);
         finding_add_host(finding, all[i].facts->rank->process->host_name);
         tell_first(finding, all[i].facts->rank);
@@ -394,5 +396,5 @@ static int finish(void *arg, struct report *report)
     return 0;
 }
 
-const struct pass find_dataloader = {"find-dataloader", "dataloader-bound, worker-count", finder_new, NULL, finish,
-                                     free};
+const struct pass find_dataloader = {
+    "find-dataloader", "dataloader-bound, worker-count", finder_new, NULL, finish, free};

@@ -77,6 +77,15 @@ static void find_no_steps(struct report *report, const struct job *job)
     finding_evidence(finding, "steps");
 }
 
+/* Told for the first such rank: level is one for a recording, but where a recorder was over its budget. */
+static int note_light(struct report *report, const struct job *job)
+{
+    for (size_t i = 0; i < job->nr_ranks; i++)
+        if (judge_is_light(job->ranks[i]->process))
+            return report_note(report, "light", NULL);
+    return 0;
+}
+
 static int finish(void *arg, struct report *report)
 {
     const struct job *job = ((struct finder *)arg)->job;
@@ -85,7 +94,7 @@ static int finish(void *arg, struct report *report)
     find_gaps(report, job);
     find_missing_ranks(report, job);
     find_no_steps(report, job);
-    return 0;
+    return note_light(report, job);
 }
 
 const struct pass find_quality = {"find-quality", "trace-quality", finder_new, NULL, finish, free};

@@ -66,6 +66,11 @@ double judge_cpus_online(const struct process *process)
     return text ? strtod(text, NULL) : 0;
 }
 
+bool judge_is_light(const struct process *process)
+{
+    return process->cost.events && process->cost.level == LEVEL_LIGHT;
+}
+
 double judge_runnable(const struct job *job, const struct rank *rank)
 {
     struct loader_sum sum = facts_loaders(job->facts, rank);

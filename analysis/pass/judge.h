@@ -1,7 +1,7 @@
 /* judge.h - what finders have in common: is there enough to judge by, how grave is it, and shares of time.
  *
- * A finder (find_*.c) is a pass without events: when all measuring passes are done it looks at job->facts and the model,
- * and raises findings. */
+ * A finder (find_*.c) is a pass without events: when all measuring passes are done it looks at job->facts and the
+ * model, and raises findings. */
 #ifndef TRSHIM_ANALYSIS_JUDGE_H
 #define TRSHIM_ANALYSIS_JUDGE_H
 
@@ -38,6 +38,9 @@ double judge_data_share(const struct job *job);
 /* CPUs the process may use: by mask and by the cgroup's limit; 0 unknown. Those of the host; 0 unknown. */
 double judge_cpus_allowed(const struct process *process);
 double judge_cpus_online(const struct process *process);
+
+/* Whether the process was recorded at level light: single reads, waits and pipes are not in the trace. */
+bool judge_is_light(const struct process *process);
 
 /* Share of their time in which loaders of the rank (NULL: all), and the training thread, were ready without a CPU. */
 double judge_runnable(const struct job *job, const struct rank *rank);

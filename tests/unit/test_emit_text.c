@@ -277,9 +277,9 @@ static void test_alike_ranks_share_a_row_and_all_fit(void **state)
 static void test_saves_that_differ_in_numbers_share_a_row(void **state)
 {
     const struct report_checkpoint rows[] = {
-        {.rank = 0, .path = "/c/step-1.pt", .bytes = 10, .stall_ns = 100, .safe = 1, .sync = true},
+        {.rank = 0, .path = "/c7/step-1.pt", .bytes = 10, .stall_ns = 100, .safe = 1, .sync = true},
         {.rank = 0, .path = "/c/last-2.pt", .bytes = 5, .safe = 1},
-        {.rank = 0, .path = "/c/step-20.pt", .bytes = 30, .stall_ns = 300, .safe = 0},
+        {.rank = 0, .path = "/c7/step-20.pt", .bytes = 30, .stall_ns = 300, .safe = 0},
         {.rank = 1, .path = "/c/step-3.pt", .bytes = 7, .safe = -1},
         {.rank = 0, .path = "/c/last-2.pt", .bytes = 5, .safe = 1},
     };
@@ -287,7 +287,7 @@ static void test_saves_that_differ_in_numbers_share_a_row(void **state)
 
     assert_int_equal(save_groups_init(&groups, rows, 5), 0);
     assert_int_equal(groups.nr, 3);
-    assert_string_equal(groups.group[0].path, "/c/step-*.pt");
+    assert_string_equal(groups.group[0].path, "/c7/step-*.pt");
     assert_int_equal(groups.group[0].saves, 2);
     assert_int_equal(groups.group[0].mean.bytes, 20);
     assert_int_equal(groups.group[0].mean.stall_ns, 200);
