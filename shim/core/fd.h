@@ -17,6 +17,7 @@ struct fd_entry {
     _Atomic uint64_t inode;
     _Atomic uint64_t next_offset;
     _Atomic uint64_t moved;           /* bytes so far */
+    _Atomic int error;                /* errno of the first write that failed, told with its end */
 };
 
 /* The entry, filled if it was not. NULL: beyond the table, or a negative fd. */

@@ -38,7 +38,7 @@ static int stdio_flags(const char *mode)
     {                                                                                                                  \
         struct shim_call c;                                                                                            \
         if (!gate_open(gate) || !hook_enter(&c))                                                                       \
-            return real.name args;                                                                                     \
+            return REAL(name) args;                                                                                     \
         before;                                                                                                        \
         hook_out(&c);                                                                                                  \
         ret rc = real.name args;                                                                                       \

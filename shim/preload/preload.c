@@ -23,7 +23,7 @@ static const int closed_gate;
 __thread struct shim_tls shim_tls __attribute__((tls_model("initial-exec")));
 const struct shim_core *core;
 const int *volatile shim_gate[GATE_MAX] = {[0 ... GATE_MAX - 1] = &closed_gate};
-volatile char shim_attention = 1; /* until the constructor has run */
+volatile char shim_attention;
 
 static char core_path[4096]; /* empty: never load it */
 static bool constructed;
@@ -198,7 +198,6 @@ static void construct(void)
         return;
     constructed = true;
     real_resolve();
-    shim_attention = 0;
     if (getauxval(AT_SECURE))
         return; /* another user's rights: stay out */
     find_core();
@@ -215,11 +214,8 @@ __attribute__((constructor)) static void constructor(void)
 
 void shim_attend(void)
 {
-    if (!constructed) {
-        /* Another library's constructor came first: it needs the real functions, the rest can wait. */
-        real_resolve();
-        return;
-    }
+    if (!constructed)
+        return; /* another library's constructor came first */
     shim_attention = 0;
     if (shim_tls.in_vfork && shim_in_vfork_child(&shim_tls)) {
         shim_attention = 1; /* the mark is our parent's to see */

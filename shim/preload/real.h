@@ -1,6 +1,7 @@
 /* real.h - the functions behind the hooks: the next definition after ours in the loader's search order.
  *
- * Filled once, from the constructor or from the first hook if that comes earlier. NULL where libc has no such call. */
+ * Filled once, from the constructor or from the first hook that comes earlier and needs one. What libc does not have
+ * fails with ENOSYS. */
 #ifndef TRSHIM_PRELOAD_REAL_H
 #define TRSHIM_PRELOAD_REAL_H
 
@@ -11,6 +12,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -41,5 +43,11 @@ extern struct real real;
 extern void *real_dlopen, *real_vfork;
 
 void real_resolve(void);
+
+/* REAL(read)(fd, buf, n): also right before the constructor has run. */
+#define REAL(name) (__builtin_expect(real.name != NULL, 1) ? real.name : (real_resolve(), real.name))
+
+/* True for what real_resolve() did not find: a library may have come since. */
+bool real_is_missing(const void *function);
 
 #endif

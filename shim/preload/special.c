@@ -1,9 +1,11 @@
 /* special.c - the hooks of hooks_special.def: calls that need more than one line. */
+#include <link.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "shim/preload/hook.h"
+#include "shim/preload/old_libc.h"
 
 #define SPECIAL(ret, name, params)                                                                                     \
     PUBLIC ret hook_##name params __asm__(#name);                                                                      \
@@ -27,12 +29,12 @@ SPECIAL(int, close, (int fd))
     struct shim_call c;
     if (!gate_open(GATE_FILE) || untouched_child() || !hook_enter(&c)) {
         forget(fd);
-        return real.close(fd);
+        return REAL(close)(fd);
     }
     core->closing(&c, fd);
     c.start_ns = now_ns();
     hook_out(&c);
-    int rc = real.close(fd);
+    int rc = REAL(close)(fd);
     hook_leave(&c);
     core->closed(&c);
     hook_done(&c);
@@ -45,12 +47,12 @@ SPECIAL(int, fclose, (FILE * f))
     int fd = fileno_unlocked(f);
     if (!gate_open(GATE_FILE) || !hook_enter(&c)) {
         forget(fd);
-        return real.fclose(f);
+        return REAL(fclose)(f);
     }
     core->closing(&c, fd);
     c.start_ns = now_ns();
     hook_out(&c);
-    int rc = real.fclose(f);
+    int rc = REAL(fclose)(f);
     hook_leave(&c);
     core->closed(&c);
     hook_done(&c);
@@ -68,14 +70,14 @@ SPECIAL(int, close_range, (unsigned first, unsigned last, int flags))
 {
     (void)gate_open(GATE_FILE);
     forget_range(first, last);
-    return real.close_range(first, last, flags);
+    return REAL(close_range)(first, last, flags);
 }
 
 SPECIAL(void, closefrom, (int first))
 {
     (void)gate_open(GATE_FILE);
     forget_range(first < 0 ? 0 : (unsigned)first, 65535);
-    real.closefrom(first);
+    REAL(closefrom)(first);
 }
 
 SPECIAL(int, dup2, (int from, int to))
@@ -83,28 +85,28 @@ SPECIAL(int, dup2, (int from, int to))
     (void)gate_open(GATE_FILE);
     if (from != to)
         forget(to);
-    return real.dup2(from, to);
+    return REAL(dup2)(from, to);
 }
 
 SPECIAL(int, dup3, (int from, int to, int flags))
 {
     (void)gate_open(GATE_FILE);
     forget(to);
-    return real.dup3(from, to, flags);
+    return REAL(dup3)(from, to, flags);
 }
 
 SPECIAL(FILE *, freopen, (const char *path, const char *mode, FILE *f))
 {
     (void)gate_open(GATE_FILE);
     forget(fileno_unlocked(f));
-    return real.freopen(path, mode, f);
+    return REAL(freopen)(path, mode, f);
 }
 
 SPECIAL(FILE *, freopen64, (const char *path, const char *mode, FILE *f))
 {
     (void)gate_open(GATE_FILE);
     forget(fileno_unlocked(f));
-    return real.freopen64(path, mode, f);
+    return REAL(freopen64)(path, mode, f);
 }
 
 /* ---- mappings of files: their reads are page faults, seen in the thread's counters. -------------------------- */
@@ -118,12 +120,10 @@ SPECIAL(void *, mmap, (void *addr, size_t len, int prot, int flags, int fd, off_
 {
     struct shim_call c;
     if (fd < 0 || (flags & MAP_ANONYMOUS) || !gate_open(GATE_FILE) || !hook_enter(&c)) {
-        if (unlikely(!real.mmap)) /* malloc needs it while the constructor looks for the real ones */
-            real_resolve();
-        return real.mmap(addr, len, prot, flags, fd, off);
+        return REAL(mmap)(addr, len, prot, flags, fd, off);
     }
     hook_out(&c);
-    void *rc = real.mmap(addr, len, prot, flags, fd, off);
+    void *rc = REAL(mmap)(addr, len, prot, flags, fd, off);
     hook_leave(&c);
     mapped(&c, fd, len, rc);
     hook_done(&c);
@@ -134,12 +134,10 @@ SPECIAL(void *, mmap64, (void *addr, size_t len, int prot, int flags, int fd, of
 {
     struct shim_call c;
     if (fd < 0 || (flags & MAP_ANONYMOUS) || !gate_open(GATE_FILE) || !hook_enter(&c)) {
-        if (unlikely(!real.mmap64))
-            real_resolve();
-        return real.mmap64(addr, len, prot, flags, fd, off);
+        return REAL(mmap64)(addr, len, prot, flags, fd, off);
     }
     hook_out(&c);
-    void *rc = real.mmap64(addr, len, prot, flags, fd, off);
+    void *rc = REAL(mmap64)(addr, len, prot, flags, fd, off);
     hook_leave(&c);
     mapped(&c, fd, len, rc);
     hook_done(&c);
@@ -153,18 +151,18 @@ SPECIAL(int, sem_post, (sem_t * s))
 {
     if (gate_open(GATE_WAIT) && !shim_tls.frame && !shim_tls.in_vfork)
         core->posted(&shim_tls, s);
-    return real.sem_post(s);
+    return REAL(sem_post)(s);
 }
 
 SPECIAL(int, connect, (int fd, const struct sockaddr *addr, socklen_t len))
 {
     struct shim_call c;
     if (!gate_open(GATE_WAIT) || !hook_enter(&c))
-        return real.connect(fd, addr, len);
+        return REAL(connect)(fd, addr, len);
     core->fd_forget(fd); /* it has a peer from now on */
     core->blocking(c.tls, TR_wait_kind_sock, (uint64_t)fd, c.start_ns);
     hook_out(&c);
-    int rc = real.connect(fd, addr, len);
+    int rc = REAL(connect)(fd, addr, len);
     hook_leave(&c);
     core->wait_fd(&c, TR_wait_kind_sock, fd);
     hook_done(&c);
@@ -190,14 +188,37 @@ struct aio_event {
 
 enum { AIO_PREAD = 0, AIO_PWRITE = 1, AIO_PREADV = 7, AIO_PWRITEV = 8 };
 
+/* Unlike libc, libaio may come late, and out of sight (RTLD_LOCAL): then the next definition is not the one we had
+ * looked for, and has to be found in the library itself. */
+static int find_libaio(struct dl_phdr_info *info, size_t size, void *ret_path)
+{
+    if (!strstr(info->dlpi_name, "/libaio.so"))
+        return 0;
+    *(const char **)ret_path = info->dlpi_name;
+    return 1;
+}
+
+static void look_for_libaio(void)
+{
+    const char *path = NULL;
+    if (!dl_iterate_phdr(find_libaio, &path) || !path)
+        return;
+    void *lib = ((void *(*)(const char *, int))real_dlopen)(path, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = lib ? dlsym(lib, "io_getevents") : NULL;
+    if (found)
+        real.io_getevents = (int (*)(void *, long, long, void *, struct timespec *))found;
+}
+
 SPECIAL(int, io_getevents, (void *ctx, long min, long max, void *events, struct timespec *t))
 {
     struct shim_call c;
+    if (unlikely(real_is_missing((void *)real.io_getevents)))
+        look_for_libaio();
     if (!gate_open(GATE_IO) || !hook_enter(&c))
-        return real.io_getevents(ctx, min, max, events, t);
+        return REAL(io_getevents)(ctx, min, max, events, t);
     core->blocking(c.tls, TR_wait_kind_aio, 0, c.start_ns);
     hook_out(&c);
-    int rc = real.io_getevents(ctx, min, max, events, t);
+    int rc = REAL(io_getevents)(ctx, min, max, events, t);
     hook_leave(&c);
     core->wait(&c, TR_wait_kind_aio, (uintptr_t)ctx);
     for (int i = 0; i < rc; i++) {
@@ -215,9 +236,9 @@ SPECIAL(pid_t, fork, (void))
 {
     struct shim_call c;
     if (!gate_open(GATE_LIFE) || !hook_enter(&c))
-        return real.fork();
+        return REAL(fork)();
     core->fork_prepare(&c); /* the guard stays up: handlers of pthread_atfork run while LTTng is locked */
-    pid_t pid = real.fork();
+    pid_t pid = REAL(fork)();
     if (pid == 0) {
         c.saved_errno = errno;
         core->fork_child(&c);
@@ -242,25 +263,25 @@ static void before_exec(const char *path)
 SPECIAL(int, execve, (const char *path, char *const argv[], char *const envp[]))
 {
     before_exec(path);
-    return real.execve(path, argv, envp);
+    return REAL(execve)(path, argv, envp);
 }
 
 SPECIAL(int, execv, (const char *path, char *const argv[]))
 {
     before_exec(path);
-    return real.execv(path, argv);
+    return REAL(execv)(path, argv);
 }
 
 SPECIAL(int, execvp, (const char *path, char *const argv[]))
 {
     before_exec(path);
-    return real.execvp(path, argv);
+    return REAL(execvp)(path, argv);
 }
 
 SPECIAL(int, execvpe, (const char *path, char *const argv[], char *const envp[]))
 {
     before_exec(path);
-    return real.execvpe(path, argv, envp);
+    return REAL(execvpe)(path, argv, envp);
 }
 
 /* The list forms become arrays on the stack: libc's own would call exec inside itself, where nobody sees it. */
@@ -282,9 +303,9 @@ SPECIAL(int, execvpe, (const char *path, char *const argv[], char *const envp[])
             envp = va_arg(args, char **);                                                                              \
         va_end(args);                                                                                                  \
         before_exec(path);                                                                                             \
-        return call == EXECLP   ? real.execvp(path, argv)                                                              \
-               : call == EXECLE ? real.execve(path, argv, envp)                                                        \
-                                : real.execv(path, argv);                                                              \
+        return call == EXECLP   ? REAL(execvp)(path, argv)                                                              \
+               : call == EXECLE ? REAL(execve)(path, argv, envp)                                                        \
+                                : REAL(execv)(path, argv);                                                              \
     } while (0)
 
 enum { EXECL, EXECLP, EXECLE };
@@ -307,7 +328,7 @@ SPECIAL(int, execle, (const char *path, const char *arg, ...))
 SPECIAL(int, fexecve, (int fd, char *const argv[], char *const envp[]))
 {
     before_exec(NULL);
-    return real.fexecve(fd, argv, envp);
+    return REAL(fexecve)(fd, argv, envp);
 }
 
 static void before_exit(int status)
@@ -322,14 +343,14 @@ static void before_exit(int status)
 SPECIAL(void, _exit, (int status))
 {
     before_exit(status);
-    real._exit(status);
+    REAL(_exit)(status);
     __builtin_unreachable();
 }
 
 SPECIAL(void, _Exit, (int status))
 {
     before_exit(status);
-    real._Exit(status);
+    REAL(_Exit)(status);
     __builtin_unreachable();
 }
 

@@ -41,4 +41,25 @@ check "behind" "$scratch/behind"
 # Twice the same: harmless.
 LD_PRELOAD=$O/libtrshim.so record "$scratch/twice" "$PYTHON" "$scratch/job.py"
 is "ourselves twice: the job runs" "$?" 0
+# An allocator in front: its first malloc comes before our constructor.
+${CC:-gcc} -D_GNU_SOURCE -O1 -fno-builtin -shared -fPIC -o "$scratch/liballoc.so" "$root/tests/shim/libs/alloc.c"
+record "$scratch/alloc" sh -c "LD_PRELOAD=$scratch/liballoc.so:\$LD_PRELOAD exec $PYTHON $scratch/job.py"
+is "an allocator in front: the job runs" "$?" 0
+named "$scratch/alloc" | grep -E " file_io .*op=read .*name=\"$scratch/files/data\"" >"$scratch/reads"
+ok "an allocator in front: recorded" test -s "$scratch/reads"
+
+# libaio comes late, and only its user sees it.
+${CC:-gcc} -shared -fPIC -Wl,-soname,libaio.so.1 -o "$scratch/libaio.so.1" "$root/tests/shim/libs/aio.c"
+${CC:-gcc} -shared -fPIC -o "$scratch/libuses_aio.so" "$root/tests/shim/libs/uses_aio.c" "$scratch/libaio.so.1" \
+    -Wl,-rpath,"$scratch"
+cat >"$scratch/aio.py" <<END
+import ctypes, os
+lib = ctypes.CDLL("$scratch/libuses_aio.so", mode=os.RTLD_LOCAL | os.RTLD_NOW)
+fd = os.open("$scratch/files/data/f", os.O_RDONLY)
+assert lib.read_by_aio(fd) == 4096
+END
+record "$scratch/aio" "$PYTHON" "$scratch/aio.py"
+is "libaio, late and out of sight: works" "$?" 0
+is "libaio: its reads are recorded" "$(named "$scratch/aio" |
+    grep -cE " file_io .*op=read .*name=\"$scratch/files/data\" size_bytes=4096")" 1
 done_testing
