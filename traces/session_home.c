@@ -61,8 +61,7 @@ int home_connect(const char *path)
     return fd;
 }
 
-/* Removes name and all below it, without following links. */
-static void remove_tree(int parent, const char *name)
+void tree_remove(int parent, const char *name)
 {
     if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
         return;
@@ -76,7 +75,7 @@ static void remove_tree(int parent, const char *name)
     struct dirent *entry;
     while ((entry = readdir(dir)))
         if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-            remove_tree(dirfd(dir), entry->d_name);
+            tree_remove(dirfd(dir), entry->d_name);
     closedir(dir);
     (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
@@ -115,7 +114,7 @@ void home_remove_stale(const char *path)
     int lock = is_ours(dir) ? openat(dir, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0) {
         forget_daemon(lock);
-        remove_tree(AT_FDCWD, path);
+        tree_remove(AT_FDCWD, path);
     }
     if (lock >= 0)
         close(lock);
@@ -210,8 +209,8 @@ static int furnish(struct session_home *home, const struct session_identity *id)
     forget_daemon(home->lock_fd);
     note_daemon(home->lock_fd, id->uid);
     /* What a killed predecessor at a known place left; a job may be there already and is no reason to stop. */
-    remove_tree(dir, ".lttng");
-    remove_tree(dir, "load");
+    tree_remove(dir, ".lttng");
+    tree_remove(dir, "load");
     (void)unlinkat(dir, "keeper", 0);
 
     home->log_fd = openat(dir, "log", O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -322,6 +321,6 @@ int home_meeting_path(char *path, size_t size, char **ret_error)
 void home_remove(struct session_home *home)
 {
     /* The lock is let go last: nobody may take the place while it is being emptied. */
-    remove_tree(AT_FDCWD, home->path);
+    tree_remove(AT_FDCWD, home->path);
     close_home(home);
 }

@@ -45,6 +45,9 @@ void home_remove(struct session_home *home);
 /* Removes the home at `path` if its keeper is dead. For whoever survives a killed keeper. */
 void home_remove_stale(const char *path);
 
+/* Removes name in the directory parent_fd, and all below it, without following links. */
+void tree_remove(int parent_fd, const char *name);
+
 /* Connects to the keeper of the home at path. Returns a socket, or -errno. */
 int home_connect(const char *path);
 

@@ -13,13 +13,11 @@
 #include <unistd.h>
 
 #include "analysis/cmd/output.h"
+#include "analysis/cmd/report.h"
 #include "analysis/report/units.h"
 #include "traces/schema.h"
 
 #define REPORT_TIMEOUT_S 30
-
-/* In analysis/cmd/report.c. */
-int report_print_card(const char *dir, FILE *out) __attribute__((weak));
 
 static uint64_t now_ms(void)
 {
@@ -108,7 +106,7 @@ static void print_cost(FILE *out, const struct keeper_summary *summary)
 
 void card_print(FILE *out, const char *dir, const struct keeper_summary *summary, bool with_report, int signal_fd)
 {
-    if (with_report && report_print_card)
+    if (with_report)
         print_report(out, dir, signal_fd);
     fprintf(out, "  trace   %s (%s)\n", dir, units_bytes((double)output_size(dir)).text);
     print_lost(out, summary);
