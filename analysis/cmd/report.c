@@ -24,8 +24,8 @@
 
 /* ---- from paths to a finished report */
 
-/* The last part of the path, whatever way it was given ("run1", "./run1/", "."). */
-static const char *title(struct report *report, const char *path)
+/* The last part of a path, whatever way it was given ("run1", "./run1/", "."). */
+static const char *base_name(struct report *report, const char *path)
 {
     char *real = realpath(path, NULL);
     const char *slash = strrchr(real ? real : path, '/');
@@ -33,6 +33,20 @@ static const char *title(struct report *report, const char *path)
 
     free(real);
     return name;
+}
+
+/* What the run is called: by its paths, the first three of them. */
+static const char *title(struct report *report, char *const *paths, size_t nr_paths)
+{
+    const char *title = base_name(report, paths[0]);
+
+    for (size_t i = 1; title && i < nr_paths; i++) {
+        const char *name = i < 3 ? base_name(report, paths[i]) : "...";
+        title = report_strf(report, "%s, %s", title, name ? name : "?");
+        if (i == 3)
+            break;
+    }
+    return title;
 }
 
 /* Returns 0 with *ret_report, or -errno with *ret_error (owned by the caller; NULL when memory ran out). */
@@ -48,7 +62,7 @@ static int make_report(char *const *paths, size_t nr_paths, const struct options
         return rc;
     rc = report_new(lang, &report);
     if (!rc) {
-        report->title = title(report, paths[0]);
+        report->title = title(report, paths, nr_paths);
         rc = analyze(trace, options, report);
     }
     trace_free(trace);
