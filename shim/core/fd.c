@@ -80,6 +80,7 @@ static void publish(struct fd_entry *e, enum fd_kind kind)
 {
     atomic_store_explicit(&e->next_offset, 0, memory_order_relaxed);
     atomic_store_explicit(&e->moved, 0, memory_order_relaxed);
+    atomic_store_explicit(&e->error, 0, memory_order_relaxed);
     atomic_store_explicit(&e->kind, kind, memory_order_release);
 }
 

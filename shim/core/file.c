@@ -55,6 +55,8 @@ void call_io(struct shim_call *call, enum tr_io_op op, int fd, ssize_t rc, int64
         if (rc >= 0)
             pipe_or_socket(t, e, call, op, bytes, kind);
     } else if (kind == FD_FILE) {
+        if (rc < 0 && op == TR_io_op_write && !atomic_load_explicit(&e->error, memory_order_relaxed))
+            atomic_store_explicit(&e->error, call->saved_errno, memory_order_relaxed); /* a full disk, a lost mount */
         struct burst b = one_call(call, fd_file_name(e, fd, bytes));
         b.op = op;
         b.bytes = bytes;
@@ -150,6 +152,7 @@ void call_closing(struct shim_call *call, int fd)
         if (e->writes) {
             t->closing_name = atomic_load_explicit(&e->name, memory_order_relaxed);
             t->closing_bytes = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+            t->closing_error = atomic_load_explicit(&e->error, memory_order_relaxed);
         }
     }
     fd_forget(fd);
@@ -159,7 +162,7 @@ void call_closed(struct shim_call *call)
 {
     struct thread *t = thread_of(call);
     if (t->closing_name)
-        emit_file_op(t, call, TR_file_act_close, t->closing_name, 0, t->closing_bytes, 0);
+        emit_file_op(t, call, TR_file_act_close, t->closing_name, 0, t->closing_bytes, t->closing_error);
     else
         add_meta(t, call, t->closing_dir, false, false);
 }

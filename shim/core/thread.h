@@ -63,6 +63,7 @@ struct thread {
     /* from closing() to closed(): what the descriptor stood for */
     uint32_t closing_name, closing_dir; /* dir 0: nothing to tell */
     uint64_t closing_bytes;
+    int closing_error; /* of an earlier write */
 
     sigset_t fork_mask;               /* between fork_prepare and its end */
 
