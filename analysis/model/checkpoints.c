@@ -45,11 +45,13 @@ static char *dir_of(const char *path)
     return slash && slash != path ? strndup(path, (size_t)(slash - path)) : strdup(path);
 }
 
-/* One checkpoint of several files: written by one thread, one after the other, with no step between. */
+/* One checkpoint of several files: written by one thread, one after the other, with no step between. A thread that only
+ * writes passes no steps: what it writes after a pause was handed to it anew. */
 static bool belongs(const struct checkpoint *checkpoint, const struct save *save)
 {
+    uint64_t pause_ns = checkpoint->own ? TH_CKPT_SET_NS : TH_CKPT_JOIN_NS;
     return checkpoint->thread == save->thread && checkpoint->last->close_anchors == save->create_anchors &&
-           save->create_ns < checkpoint->end_ns + TH_CKPT_SET_NS && save->name != checkpoint->last->name;
+           save->create_ns < checkpoint->end_ns + pause_ns && save->name != checkpoint->last->name;
 }
 
 static int add_file(struct checkpoint *checkpoint, const struct save *save)

@@ -99,6 +99,7 @@ struct checkpoint {
     const struct save *last;     /* its latest file */
     uint64_t start_ns, end_ns, bytes, nr_files;
     uint64_t stall_ns;      /* of the training thread; filled by pass_breakdown */
+    uint64_t copy_ns;       /* of that before it began, copying the state for its writer; likewise */
     uint64_t write_ns;      /* of that inside write, fsync, rename; likewise */
     int64_t step;           /* window it began in, TR_UNKNOWN; filled by pass_breakdown */
     bool own;               /* written by the training thread itself */

@@ -211,11 +211,37 @@ static bool is_exchange(const struct piece *piece)
                                                                        piece->wait_kind == TR_wait_kind_sock));
 }
 
+/* Copying the state for a thread that will write it: what the training thread does from the end of its optimizer to the
+ * begin of the checkpoint, if it neither fetches data in between (an evaluation) nor takes longer than copying does. An
+ * empty span if so, and for what it writes itself, where that much before the file is made is mostly something else. */
+static struct span copying(const struct pass_breakdown *self, const struct window_state *state,
+                             const struct checkpoint *checkpoint)
+{
+    uint64_t from = state->start_ns, to = checkpoint->start_ns;
+    if (checkpoint->own || self->job->method != ANCHORS_optimizer || state->cursor_ns != state->start_ns || to <= from)
+        return (struct span){.layer = LAYER_CHECKPOINT};
+    if (checkpoint > state->rank->checkpoints && checkpoint[-1].own && checkpoint[-1].end_ns > from)
+        from = checkpoint[-1].end_ns;
+    for (size_t i = 0; i < pieces_before(&state->pieces, checkpoint->start_ns); i++) {
+        const struct piece *piece = &state->pieces.list[state->pieces.head + i];
+        enum layer layer = piece->end_ns > from ? layer_of(self, state, piece) : LAYER_MAX;
+        if (layer == LAYER_CHECKPOINT)
+            from = piece->end_ns;
+        else if (layer == LAYER_DATA && piece->start_ns < to)
+            to = piece->start_ns;
+    }
+    /* A writer begins a little after it was handed the state: the next fetch may have come before. */
+    bool fetched = to + TH_CKPT_JOIN_NS < checkpoint->start_ns;
+    if (fetched || to <= from || (double)(to - from) > (double)checkpoint->bytes / TH_CKPT_COPY_RATE * 1e9)
+        return (struct span){.layer = LAYER_CHECKPOINT};
+    return (struct span){from, to, LAYER_CHECKPOINT};
+}
+
 static int make_spans(struct pass_breakdown *self, struct window_state *state, uint64_t to_ns, size_t *ret_nr)
 {
     size_t nr_pieces = pieces_before(&state->pieces, to_ns), nr = 0;
     uint64_t fetched_ns = 0; /* end of the latest fetch, as far as waits and reads tell */
-    int rc = reserve_spans(self, nr_pieces + state->rank->nr_checkpoints + 1);
+    int rc = reserve_spans(self, nr_pieces + 2 * state->rank->nr_checkpoints + 1);
     if (rc)
         return rc;
     learn_dataset(self, state, nr_pieces);
@@ -239,9 +265,14 @@ static int make_spans(struct pass_breakdown *self, struct window_state *state, u
     if (!state->ranges) /* what is done between two reads of a batch belongs to fetching it */
         layers_join(self->spans, nr, LAYER_DATA, TH_JOIN_NS);
     for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
-        const struct checkpoint *checkpoint = &state->rank->checkpoints[i];
+        struct checkpoint *checkpoint = &state->rank->checkpoints[i];
         if (checkpoint->start_ns >= to_ns)
             break;
+        if (checkpoint->start_ns >= state->cursor_ns) {
+            struct span before = copying(self, state, checkpoint);
+            checkpoint->copy_ns = before.end_ns - before.start_ns;
+            self->spans[nr++] = before;
+        }
         if (checkpoint->own)
             self->spans[nr++] = (struct span){checkpoint->start_ns, checkpoint->end_ns, LAYER_CHECKPOINT};
     }
@@ -496,9 +527,12 @@ static int finish_rank(struct pass_breakdown *self, struct window_state *state)
     if (!rank->nr_points && self->job->method != ANCHORS_run)
         return 0; /* it never passed an anchor: there is no window to tell of */
     rc = close_window(self, state, rank->end_ns, self->job->method != ANCHORS_run);
-    for (size_t i = 0; i < rank->nr_checkpoints; i++)
-        if (rank->checkpoints[i].own)
-            rank->checkpoints[i].stall_ns = rank->checkpoints[i].end_ns - rank->checkpoints[i].start_ns;
+    for (size_t i = 0; i < rank->nr_checkpoints; i++) {
+        struct checkpoint *checkpoint = &rank->checkpoints[i];
+        if (checkpoint->own)
+            checkpoint->stall_ns = checkpoint->end_ns - checkpoint->start_ns;
+        checkpoint->stall_ns += checkpoint->copy_ns;
+    }
     return rc;
 }
 
