@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 struct unit {
@@ -20,6 +21,8 @@ static int parse(const char *text, const struct unit *units, uint64_t *ret)
         return -EINVAL;
     char *end;
     double number = strtod(text, &end);
+    if (end != text + strspn(text, "0123456789.")) /* no hexadecimal, no exponent */
+        return -EINVAL;
     for (; units->name; units++)
         if (strcasecmp(end, units->name) == 0) {
             double value = number * units->factor;
