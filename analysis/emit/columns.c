@@ -77,7 +77,7 @@ COLUMNS(io);
 
 static const struct column workers[] = {
 #define R struct report_worker
-    TEXT(R, rank, NONE, rank, 0) TEXT(R, pid, NONE, pid, 0)
+    TEXT(R, rank, NONE, rank, 0) JSON(R, pid)
     JSON(R, reading_ns) JSON(R, cpu_ns) JSON(R, runnable_ns) JSON(R, blocked_ns) JSON(R, waiting_ns) JSON(R, span_ns)
 #define PART(name, word) {NULL, COL_WORKER_SHARE, offsetof(R, name##_ns), UNIT_SHARE, W_##word, 0},
     PART(reading, reading) PART(cpu, on_cpu) PART(runnable, ready) PART(waiting, waiting) PART(blocked, idle)

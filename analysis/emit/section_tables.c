@@ -7,6 +7,7 @@
 #include "analysis/emit/save_groups.h"
 #include "analysis/emit/sections.h"
 #include "analysis/emit/table.h"
+#include "analysis/emit/worker_groups.h"
 #include "analysis/report/units.h"
 
 #define ROWS_MAX 8
@@ -149,34 +150,52 @@ static struct ranked *ranked_new(size_t nr)
 
 /* ---- workers */
 
+/* Busiest first when they do not all fit, else in their order. */
+static void order_workers(const struct worker_groups *groups, struct ranked *order)
+{
+    for (size_t i = 0; groups->nr > ROWS_MAX && i < groups->nr; i++)
+        order[i].weight = (double)groups->group[i].sum.reading_ns + (double)groups->group[i].sum.cpu_ns;
+    qsort(order, groups->nr, sizeof *order, compare);
+}
+
+static void worker_row(const struct listing *listing, const struct worker_group *group)
+{
+    char text[64];
+
+    if (group->workers == 1)
+        snprintf(text, sizeof text, "%u", group->sum.pid);
+    else
+        snprintf(text, sizeof text, word(listing->page->report->lang, W_workers_many),
+                 units_count(group->workers).text);
+    table_row(listing->table);
+    table_cell(listing->table, STYLE_NONE, text);
+    cells(listing, &group->sum);
+}
+
 int section_workers(const struct page *page)
 {
     const struct report *report = page->report;
+    struct worker_groups groups;
 
     if (!report->nr_workers)
         return 0;
-    struct ranked *order = ranked_new(report->nr_workers);
+    int rc = worker_groups_init(&groups, report->workers, report->nr_workers, ROWS_MAX);
+    struct ranked *order = rc ? NULL : ranked_new(groups.nr);
     struct table *table = table_new();
-    if (!order) {
-        table_free(table);
-        return -ENOMEM;
-    }
-    /* All of them in their order if they fit, else the busiest. */
-    for (size_t i = 0; report->nr_workers > ROWS_MAX && i < report->nr_workers; i++)
-        order[i].weight = (double)report->workers[i].reading_ns + (double)report->workers[i].cpu_ns;
-    qsort(order, report->nr_workers, sizeof *order, compare);
+    struct listing listing = {page, table, &columns_workers, {false}};
 
     title(page, W_workers);
-    struct listing listing = {page, table, &columns_workers, {false}};
+    table_column(table, word(report->lang, W_pid), ALIGN_RIGHT, 0, CUT_NOT);
     headings(&listing, report->workers, report->nr_workers, sizeof *report->workers);
-    for (size_t i = 0; i < report->nr_workers && i < ROWS_MAX; i++) {
-        table_row(table);
-        cells(&listing, &report->workers[order[i].index]);
-    }
-    int rc = table_print(table, page->screen, 2, page->out);
-    more(page, report->nr_workers, ROWS_MAX);
+    if (order)
+        order_workers(&groups, order);
+    for (size_t i = 0; order && i < groups.nr && i < ROWS_MAX; i++)
+        worker_row(&listing, &groups.group[order[i].index]);
+    rc = order ? table_print(table, page->screen, 2, page->out) : -ENOMEM;
+    more(page, groups.nr, ROWS_MAX);
     table_free(table);
     free(order);
+    worker_groups_done(&groups);
     return rc;
 }
 

@@ -15,6 +15,7 @@
 #include "analysis/emit/table.h"
 #include "analysis/emit/width.h"
 #include "analysis/emit/words.h"
+#include "analysis/emit/worker_groups.h"
 
 static char *text_of(struct report *report, struct screen screen)
 {
@@ -300,6 +301,27 @@ static void test_saves_that_differ_in_numbers_share_a_row(void **state)
     save_groups_done(&groups);
 }
 
+static void test_many_workers_are_told_by_rank(void **state)
+{
+    enum { WORKERS = 40 };
+    struct report_worker rows[WORKERS];
+    struct worker_groups groups;
+
+    for (int i = 0; i < WORKERS; i++)
+        rows[i] = (struct report_worker){.rank = i % 4, .pid = 100 + i, .cpu_ns = 10, .span_ns = 100, .batches = 3};
+    assert_int_equal(worker_groups_init(&groups, rows, 8, 8), 0);
+    assert_int_equal(groups.nr, 8);
+    worker_groups_done(&groups);
+    assert_int_equal(worker_groups_init(&groups, rows, WORKERS, 8), 0);
+    assert_int_equal(groups.nr, 4);
+    assert_int_equal(groups.group[3].workers, 10);
+    assert_int_equal(groups.group[3].sum.rank, 3);
+    assert_int_equal(groups.group[3].sum.cpu_ns, 100);
+    assert_int_equal(groups.group[3].sum.span_ns, 1000);
+    assert_int_equal(groups.group[3].sum.batches, 30);
+    worker_groups_done(&groups);
+}
+
 static void test_widths_of_wide_characters(void **state)
 {
     assert_int_equal(width_of(""), 0);
@@ -376,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_rank_lists),
         cmocka_unit_test(test_alike_ranks_share_a_row_and_all_fit),
         cmocka_unit_test(test_saves_that_differ_in_numbers_share_a_row),
+        cmocka_unit_test(test_many_workers_are_told_by_rank),
         cmocka_unit_test(test_widths_of_wide_characters),
         cmocka_unit_test(test_tables_lose_columns_then_cut),
         cmocka_unit_test(test_a_full_disk_is_an_error),
