@@ -91,6 +91,18 @@ static int add_checkpoint(struct rank *rank, const struct save *save)
     return 0;
 }
 
+/* A file open for writing when its process was killed, by its name a checkpoint and no log: opened in the last step. */
+static void look_at_open(void *arg, const struct save *save)
+{
+    const struct job *job = arg;
+    struct rank *rank = rank_for(job, save->process);
+    if (!rank || save->process->exit_ns || !save_named_so(save->name->text) ||
+        save->thread->nr_anchors > save->create_anchors + 1 || (save->name->group && !group_is_data(save->name->group)))
+        return;
+    if (!rank->cut_off || save->create_ns > rank->cut_off->create_ns)
+        rank->cut_off = save;
+}
+
 static int by_start(const void *a, const void *b)
 {
     const struct checkpoint *x = a, *y = b;
@@ -107,6 +119,7 @@ int checkpoints_find(struct job *job)
         struct checkpoint *last = rank->nr_checkpoints ? &rank->checkpoints[rank->nr_checkpoints - 1] : NULL;
         rc = last && belongs(last, save) ? add_file(last, save) : add_checkpoint(rank, save);
     }
+    saves_each_open(&job->saves, look_at_open, job);
     for (size_t i = 0; i < job->nr_ranks; i++)
         if (job->ranks[i]->nr_checkpoints)
             qsort(job->ranks[i]->checkpoints, job->ranks[i]->nr_checkpoints, sizeof(struct checkpoint), by_start);

@@ -127,6 +127,7 @@ struct rank {
 
     struct checkpoint *checkpoints; /* owned; in order of start */
     size_t nr_checkpoints;
+    const struct save *cut_off; /* a checkpoint that was being written when its process was killed; NULL */
 
     /* Full scan: points that have passed, oldest first; consumed by pass_breakdown. */
     struct stepper stepper;

@@ -284,11 +284,13 @@ static uint64_t loop_end(const struct job *job, const struct rank *rank)
     return end;
 }
 
+/* Old checkpoints are deleted by retention; when the newest is deleted as well, somebody tidies up after training. */
 static void set_removed(struct rank *rank)
 {
+    bool tidied = rank->nr_checkpoints && rank->checkpoints[rank->nr_checkpoints - 1].removed_ns;
     for (size_t i = 0; i < rank->nr_checkpoints; i++) {
         struct checkpoint *checkpoint = &rank->checkpoints[i];
-        checkpoint->removed = checkpoint->removed_ns && checkpoint->removed_ns <= rank->end_ns;
+        checkpoint->removed = checkpoint->removed_ns && (!tidied || checkpoint->removed_ns <= rank->end_ns);
     }
 }
 

@@ -32,6 +32,13 @@ void saves_done(struct saves *saves)
     *saves = (struct saves){0};
 }
 
+void saves_each_open(const struct saves *saves, void (*fn)(void *arg, const struct save *save), void *arg)
+{
+    for (const struct save_slot *slot = saves->slots; slot; slot = slot->next)
+        if (slot->latest && !slot->latest->closed)
+            fn(arg, slot->latest);
+}
+
 static struct map_key key_of(const struct name *name)
 {
     return (struct map_key){1, (uintptr_t)name};

@@ -48,6 +48,9 @@ struct saves {
 
 void saves_done(struct saves *saves);
 
+/* Calls fn for each file that is still open for writing, in no order. */
+void saves_each_open(const struct saves *saves, void (*fn)(void *arg, const struct save *save), void *arg);
+
 /* Learns what a thread did to a file. name, name2: what the event's ids stand for, NULL unknown. 0 or -ENOMEM. */
 int saves_learn(struct saves *saves, struct process *process, struct thread *thread, const struct name *name,
                 const struct name *name2, const struct tr_file_op *op);

@@ -177,12 +177,32 @@ static void find_unsafe(struct report *report, const struct rank *rank, const st
     finding_other(finding, "object");
 }
 
+/* It has happened already: what was written last is half a checkpoint. Grave if it was to replace a whole one. */
+static void find_cut_off(struct report *report, const struct job *job, const struct rank *rank)
+{
+    const struct save *save = rank->cut_off;
+    if (!save)
+        return;
+    struct finding *finding = finding_raise(report, "checkpoint-unsafe", "cut off",
+                                            save->in_place ? SEVERITY_HIGH : SEVERITY_LOW, 0.8);
+    finding_add_rank(finding, rank->number);
+    finding_set(finding, "path", "%s", save->name->text);
+    finding_set_count(finding, "count", rank->nr_checkpoints + 1);
+    finding_set_count(finding, "unsafe", 1);
+    finding_set(finding, "missing", "close");
+    finding_set_time(finding, "age", (double)(job->last_ns - save->create_ns));
+    finding_what(finding, "truncated");
+    finding_cause(finding, "truncated");
+    finding_evidence(finding, "saves");
+}
+
 static int finish(void *arg, struct report *report)
 {
     const struct job *job = ((struct finder *)arg)->job;
     for (size_t i = 0; i < job->facts->nr_ranks; i++) {
         const struct rank_facts *facts = &job->facts->ranks[i];
         struct saves_sum sum = sum_up(facts->rank);
+        find_cut_off(report, job, facts->rank);
         if (!sum.nr)
             continue;
         find_sync(report, job, facts, &sum);
