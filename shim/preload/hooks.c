@@ -28,6 +28,14 @@ static int stdio_flags(const char *mode)
     return O_WRONLY | O_CREAT | (mode[0] == 'w' ? O_TRUNC : O_APPEND);
 }
 
+static ssize_t bytes_of(const struct mmsghdr *messages, int n)
+{
+    ssize_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += messages[i].msg_len;
+    return sum;
+}
+
 #define BLOCKS(kind, key) core->blocking(c.tls, TR_wait_kind_##kind, (uint64_t)(key), c.start_ns)
 #define QUICK (void)0
 
