@@ -284,9 +284,11 @@ static void test_each_finding_has_the_sentences_used_by_default(void **state)
 
 static void test_each_finding_has_a_page(void **state)
 {
-    const char *source = getenv("TRSHIM_SOURCE"); /* the tests may run from anywhere */
+    const char *source = getenv("TRSHIM_SOURCE"); /* for runs from elsewhere */
     char path[4096];
 
+    if (!source && access("docs/findings", R_OK))
+        skip(); /* not run from the source tree */
     for (size_t i = 0; i < NR_IDS; i++) {
         snprintf(path, sizeof path, "%s/docs/findings/%s.md", source ? source : ".", ids[i]);
         if (access(path, R_OK))
