@@ -225,8 +225,8 @@ static struct span copying(const struct pass_breakdown *self, const struct windo
     for (size_t i = 0; i < pieces_before(&state->pieces, checkpoint->start_ns); i++) {
         const struct piece *piece = &state->pieces.list[state->pieces.head + i];
         enum layer layer = piece->end_ns > from ? layer_of(self, state, piece) : LAYER_MAX;
-        if (layer == LAYER_CHECKPOINT)
-            from = piece->end_ns;
+        if (layer == LAYER_CHECKPOINT && piece->end_ns <= checkpoint->start_ns)
+            from = piece->end_ns; /* it waited for the one before */
         else if (layer == LAYER_DATA && piece->start_ns < to)
             to = piece->start_ns;
     }
