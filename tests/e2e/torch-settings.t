@@ -5,11 +5,14 @@
 . "${0%/*}/../lib/tap.sh"
 . "$root/tests/lib/torchjob.sh"
 
-# name | steps and load | findings that must be there | findings that may be
+# name | steps and load | findings that must be there | findings that may be | checks left out
+# checkpoint-copy: while its writer holds the GIL, training is blocked on the checkpoint for the report, and computes for
+# the job's timers. That is within the tolerance of the shares, and beyond it in the few windows concerned.
 settings='
 fast-files        | --workers 2 --hidden 64                                                           |                   |
 fast-inline       | --workers 0 --data packed --hidden 64                                             |                   |
 fast-pinned       | --workers 2 --data packed --pin-thread --hidden 64                                |                   |
+fast-epochs       | --workers 2 --batch 128 --eval-every 15                                           |                   |
 slow-sleep        | --workers 4 --delay 15ms --delay-kind sleep                                       | dataloader-bound  |
 slow-inline       | --workers 0 --delay 1ms --delay-kind cpu                                          | dataloader-bound  |
 slow-cpu          | --workers 2 --delay 4ms --delay-kind cpu                                          | dataloader-bound  |
@@ -19,6 +22,7 @@ spawn-packed      | --workers 2 --start-method spawn --data packed --delay 6ms  
 accumulate        | --workers 2 --accumulate 3 --delay 4ms --pin-thread --steps 30                    | dataloader-bound  |
 checkpoint-sync   | --workers 2 --checkpoint-every 10 --checkpoint-size 128 --hidden 64               | checkpoint-sync   |
 checkpoint-async  | --workers 2 --checkpoint-every 20 --checkpoint-size 16 --checkpoint async --hidden 64 |               |
+checkpoint-copy   | --workers 2 --checkpoint-every 10 --checkpoint-size 128 --checkpoint async --hidden 64 | checkpoint-sync | | each
 checkpoint-unsafe | --workers 2 --start-method forkserver --checkpoint-every 10 --keep 1 --unsafe --hidden 64 | checkpoint-unsafe | checkpoint-retention
 '
 # Ranges switched off: the waits of the training thread alone must tell, within 0.05.
@@ -44,6 +48,7 @@ setting() {
         return
     fi
     for check in steps sums totals each; do
+        [ "$(column "$(row "$name")" 4)" = $check ] && continue
         ok "$name: $check" judge --check $check "$dir.json" "$dir.truth"
     done
     ok "$name: findings" judge --check findings --expect "$(column "$(row "$name")" 2)" \
