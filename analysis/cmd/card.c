@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "analysis/cmd/output.h"
+#include "analysis/cmd/own_cost.h"
 #include "analysis/cmd/report.h"
 #include "analysis/report/units.h"
 #include "traces/schema.h"
@@ -36,8 +38,14 @@ static bool interrupted(int signal_fd)
     return any;
 }
 
+/* What the child found out, in memory that it shares. */
+struct found {
+    bool known;
+    struct own_cost cost;
+};
+
 /* The report in a process of its own: the job's exit status must not wait for a long one or fall to a broken one. */
-static void print_report(FILE *out, const char *dir, int signal_fd)
+static void print_report(FILE *out, const char *dir, int signal_fd, struct found *found)
 {
     fflush(out);
     pid_t pid = fork();
@@ -47,6 +55,8 @@ static void print_report(FILE *out, const char *dir, int signal_fd)
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         int rc = report_print_card(dir, out);
         fflush(out);
+        if (rc == 0 && found)
+            found->known = own_cost_read(dir, &found->cost) == 0;
         _exit(rc != 0);
     }
     uint64_t until = now_ms() + REPORT_TIMEOUT_S * 1000;
@@ -94,25 +104,38 @@ static void print_lost(FILE *out, const struct keeper_summary *summary)
     fprintf(out, "; larger --buffers or a lower --level helps\n");
 }
 
-static void print_cost(FILE *out, const struct keeper_summary *summary)
+static void print_cost(FILE *out, const struct keeper_summary *summary, const struct found *found)
 {
     uint64_t ns = summary->began_ns ? summary->ended_ns - summary->began_ns : 0;
-    fprintf(out, "  cost    %s CPU of the session's daemons", units_time((double)summary->recorder_cpu_ns).text);
+    uint64_t cpu_ns = summary->recorder_cpu_ns + (found && found->known ? found->cost.cpu_ns : 0);
+
+    fprintf(out, "  cost    %s CPU", units_time((double)cpu_ns).text);
     if (ns >= 1000000000u) /* of a shorter run the share says nothing: most of it is the daemon's start */
-        fprintf(out, ", %s of one core over %s", units_share((double)summary->recorder_cpu_ns / (double)ns).text,
+        fprintf(out, ", %s of one core over %s", units_share((double)cpu_ns / (double)ns).text,
                 units_time((double)ns).text);
+    fprintf(out, ": daemons %s", units_time((double)summary->recorder_cpu_ns).text);
+    if (found && found->known)
+        fprintf(out, ", threads in %u process%s %s; %s calls looked at", found->cost.processes,
+                found->cost.processes == 1 ? "" : "es", units_time((double)found->cost.cpu_ns).text,
+                units_count(found->cost.calls).text);
     fputc('\n', out);
 }
 
 void card_print(FILE *out, const char *dir, const struct keeper_summary *summary, bool with_report, int signal_fd)
 {
-    if (with_report)
-        print_report(out, dir, signal_fd);
+    struct found *found = NULL;
+    if (with_report) {
+        void *shared = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        found = shared == MAP_FAILED ? NULL : shared;
+        print_report(out, dir, signal_fd, found);
+    }
     fprintf(out, "  trace   %s (%s)\n", dir, units_bytes((double)output_size(dir)).text);
     print_lost(out, summary);
     if (summary)
-        print_cost(out, summary);
+        print_cost(out, summary, found);
     if (with_report)
         fprintf(out, "  more    trshim report %s\n", dir);
     fflush(out);
+    if (found)
+        munmap(found, sizeof(*found));
 }
