@@ -24,6 +24,7 @@ struct engine {
     size_t nr_passes;
     uint64_t nr_events;
     double done, share; /* of the work: what earlier scans made up, what this one does */
+    double told;        /* the largest progress told so far */
 };
 
 static void tell_progress(struct engine *engine, const struct event *event)
@@ -32,10 +33,15 @@ static void tell_progress(struct engine *engine, const struct event *event)
     if (!engine->options->progress || engine->nr_events++ % PROGRESS_EVERY)
         return;
     /* How far the survey is nobody knows: it has no end yet. */
-    double part = engine->share && job->last_ns > job->first_ns && event->ts_ns > job->first_ns
-                      ? (double)(event->ts_ns - job->first_ns) / (double)(job->last_ns - job->first_ns)
-                      : 0;
-    engine->options->progress(engine->options->progress_arg, engine->done + engine->share * (part < 1 ? part : 1));
+    double part = 0;
+    if (engine->share > 0 && event->host < job->nr_extents) {
+        const struct extent *extent = &job->extents[event->host];
+        if (event->ts_ns > extent->first_ns && extent->last_ns > extent->first_ns)
+            part = (double)(event->ts_ns - extent->first_ns) / (double)(extent->last_ns - extent->first_ns);
+    }
+    double done = engine->done + engine->share * (part < 1 ? part : 1);
+    engine->told = done > engine->told ? done : engine->told; /* hosts are not in step */
+    engine->options->progress(engine->options->progress_arg, engine->told);
 }
 
 static int on_survey(void *arg, const struct event *event)
@@ -131,8 +137,8 @@ static int tell_quality(struct engine *engine)
         quality->recorder_cpu_ns += process->cost.cpu_ns;
     report->nr_hosts = trace_nr_hosts(engine->trace);
     report->world_size = job->world_size;
-    report->first_ns = job->first_ns;
-    report->last_ns = job->last_ns;
+    report->first_ns = job_extent(job).first_ns;
+    report->last_ns = job_extent(job).last_ns;
     job->facts->lost = quality->lost;
     job->facts->unknown = quality->unknown;
     return 0;

@@ -68,6 +68,7 @@ void job_free(struct job *job)
         next = process->next;
         process_free(process);
     }
+    free(job->extents);
     map_done(&job->by_pid);
     map_done(&job->by_tid);
     saves_done(&job->saves);
@@ -298,12 +299,32 @@ static int find_who(struct job *job, const struct event *event)
     return 0;
 }
 
-static void see_time(struct job *job, uint64_t ts_ns)
+static int see_time(struct job *job, uint32_t host, uint64_t ts_ns)
 {
-    if (!job->first_ns || ts_ns < job->first_ns)
-        job->first_ns = ts_ns;
-    if (ts_ns > job->last_ns)
-        job->last_ns = ts_ns;
+    if (host >= job->nr_extents) {
+        struct extent *extents = realloc(job->extents, (host + 1) * sizeof(*extents));
+        if (!extents)
+            return -ENOMEM;
+        job->extents = extents;
+        while (job->nr_extents <= host)
+            extents[job->nr_extents++] = (struct extent){UINT64_MAX, 0};
+    }
+    struct extent *extent = &job->extents[host];
+    extent->first_ns = ts_ns < extent->first_ns ? ts_ns : extent->first_ns;
+    extent->last_ns = ts_ns > extent->last_ns ? ts_ns : extent->last_ns;
+    return 0;
+}
+
+struct extent job_extent(const struct job *job)
+{
+    struct extent longest = {0, 0};
+    for (size_t i = 0; i < job->nr_extents; i++) {
+        const struct extent *extent = &job->extents[i];
+        if (extent->first_ns <= extent->last_ns && (!longest.last_ns || extent->last_ns - extent->first_ns >
+                                                                            longest.last_ns - longest.first_ns))
+            longest = *extent;
+    }
+    return longest;
 }
 
 /* What must be known before an event can be understood: in the survey, and again in the full scan, where ids may by
@@ -353,9 +374,9 @@ int job_survey(struct job *job, const struct event *event)
 {
     int rc = event->kind == EV_proc ? learn_proc(job, event->host, &event->u.proc) : learn_names(job, event);
     rc = rc ? rc : find_who(job, event);
+    rc = rc ? rc : see_time(job, event->host, event->ts_ns);
     if (rc)
         return rc;
-    see_time(job, event->ts_ns);
     if (event->ts_ns > job->process->last_ns)
         job->process->last_ns = event->ts_ns;
     if (event->ts_ns > job->thread->last_ns)
@@ -367,9 +388,9 @@ int job_follow(struct job *job, const struct event *event)
 {
     int rc = learn_names(job, event);
     rc = rc ? rc : find_who(job, event);
+    rc = rc ? rc : see_time(job, event->host, event->ts_ns);
     if (rc)
         return rc;
-    see_time(job, event->ts_ns);
     job->nr_events++;
     job->unmatched += !job->process->announced;
     find_name(job, event);

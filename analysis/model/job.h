@@ -158,7 +158,10 @@ struct job {
     uint64_t nr_events, nr_gaps;
     uint64_t gap_ns, gap_since_ns; /* time without detail that nobody had asked for */
     uint64_t unmatched;       /* events whose process never said who it is */
-    uint64_t first_ns, last_ns; /* of all events */
+    struct extent {
+        uint64_t first_ns, last_ns; /* of the events of one host */
+    } *extents;                 /* owned; by host */
+    size_t nr_extents;
 
     /* The event the passes look at. */
     struct process *process;
@@ -198,6 +201,9 @@ int job_end(struct job *job);
 
 /* What an id means in a process: its own names, else its parents'. NULL if nothing. */
 struct name *job_name(const struct job *job, const struct process *process, uint32_t id);
+
+/* From the first to the last event of the host that was recorded longest; {0, 0} without events. */
+struct extent job_extent(const struct job *job);
 
 struct process *job_process(const struct job *job, uint32_t host, uint32_t pid, uint64_t at_ns);
 struct thread *process_thread(const struct job *job, const struct process *process, uint32_t tid); /* NULL unknown */

@@ -309,19 +309,33 @@ static void set_extent(struct job *job, struct rank *rank)
     rank->end_ns = loop_end(job, rank);
 }
 
-/* Windows of a later attempt are numbered on from those of the attempts before it, the same on all ranks. */
-static void set_step_bases(struct job *job)
+static int by_attempt(const void *a, const void *b)
 {
+    const struct rank *x = *(struct rank *const *)a, *y = *(struct rank *const *)b;
+    return x->attempt < y->attempt ? -1 : x->attempt > y->attempt;
+}
+
+/* Windows of a later attempt are numbered on from those of the attempts before it, the same on all ranks. */
+static int set_step_bases(struct job *job)
+{
+    struct rank **ranks = malloc((job->nr_ranks + 1) * sizeof(*ranks));
+    uint64_t base = 0, most = 0;
+    if (!ranks)
+        return -ENOMEM;
+    for (size_t i = 0; i < job->nr_ranks; i++)
+        ranks[i] = job->ranks[i];
+    if (job->nr_ranks)
+        qsort(ranks, job->nr_ranks, sizeof(*ranks), by_attempt);
     for (size_t i = 0; i < job->nr_ranks; i++) {
-        struct rank *rank = job->ranks[i];
-        for (int attempt = 0; attempt < rank->attempt; attempt++) {
-            uint64_t most = 0;
-            for (size_t j = 0; j < job->nr_ranks; j++)
-                if (job->ranks[j]->attempt == attempt && job->ranks[j]->stats.nr_points > most)
-                    most = job->ranks[j]->stats.nr_points;
-            rank->step_base += most;
+        if (i && ranks[i]->attempt != ranks[i - 1]->attempt) {
+            base += most;
+            most = 0;
         }
+        ranks[i]->step_base = base;
+        most = ranks[i]->stats.nr_points > most ? ranks[i]->stats.nr_points : most;
     }
+    free(ranks);
+    return 0;
 }
 
 static void follow_steps(struct job *job, struct rank *rank)

@@ -190,7 +190,7 @@ static void find_cut_off(struct report *report, const struct job *job, const str
     finding_set_count(finding, "count", rank->nr_checkpoints + 1);
     finding_set_count(finding, "unsafe", 1);
     finding_set(finding, "missing", "close");
-    finding_set_time(finding, "age", (double)(job->last_ns - save->create_ns));
+    finding_set_time(finding, "age", (double)(save->process->last_ns - save->create_ns));
     finding_what(finding, "truncated");
     finding_cause(finding, "truncated");
     finding_evidence(finding, "saves");

@@ -37,7 +37,7 @@ static void find_unresolved(struct report *report, const struct job *job)
 
 static void find_gaps(struct report *report, const struct job *job)
 {
-    if (judge_share(job->gap_ns, job->last_ns - job->first_ns) < TH_GAP_SHARE)
+    if (judge_share(job->gap_ns, job_extent(job).last_ns - job_extent(job).first_ns) < TH_GAP_SHARE)
         return;
     struct finding *finding = finding_raise(report, "trace-quality", "gaps", SEVERITY_LOW, 1);
     finding_set_time(finding, "gap", (double)job->gap_ns);
