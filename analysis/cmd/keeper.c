@@ -211,7 +211,8 @@ static int begin(struct keeper *k, char **ret_error)
         k->start_at_ns = now_ns() + k->options->delay_ns;
     k->home.control->level = k->level;
     k->fds[FD_LISTEN].fd = k->home.keeper_fd;
-    if (k->wake_fd >= 0)
+    /* Who records a job that it starts itself has nobody to wake. */
+    if (k->wake_fd >= 0 && k->options->stays)
         (void)wake_set(k->wake_fd, true);
     return 0;
 }
@@ -260,7 +261,7 @@ static void end(struct keeper *k, const char *why)
     k->start_at_ns = k->end_at_ns = k->term_at_ns = 0;
     k->summary.recorder_cpu_ns = k->daemon.cpu_ns + own_cpu_ns();
 
-    if (k->wake_fd >= 0)
+    if (k->wake_fd >= 0 && (k->options->stays || k->identity.kind == IDENTITY_USER))
         (void)wake_set(k->wake_fd, false);
     (void)identity_leave(&k->identity);
     if (k->identity.kind == IDENTITY_SETUID)

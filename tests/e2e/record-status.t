@@ -84,5 +84,31 @@ is "Ctrl-C twice on a terminal: the command gets them once each, the session end
         sh -c 'trap "echo got INT; exec sleep 2" INT; echo ready; sleep 5; sleep 5')" "signal 2 got 1"
 ok "and says where the trace is" test -s "$scratch"/tty/*/session.json
 is "which ended in good order" "$(grep -c '"state": "ended"' "$scratch"/tty/*/session.json)" 1
+# Ctrl-Z stops both, as one job; fg goes on.
+cat >"$scratch/suspend.py" <<'PY'
+import os, pty, signal, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+seen = b""
+while b"ready" not in seen:
+    seen += os.read(fd, 1000)
+job = int(seen.split(b"ready ")[1].split()[0])
+# A session leader's group is orphaned, and there the kernel ignores the terminal's stop: send what it would send.
+os.killpg(pid, signal.SIGSTOP)
+state = lambda p: open(f"/proc/{p}/stat").read().rsplit(")", 1)[1].split()[0]
+time.sleep(0.3)
+stopped = state(pid) + state(job)
+os.killpg(pid, signal.SIGCONT)
+try:
+    while os.read(fd, 1000):
+        pass
+except OSError:
+    pass
+print(stopped, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), os.getpgid(os.getpid()) != pid)
+PY
+is "one process group: stopped and continued together" \
+    "$(TRSHIM_CORE='' "$PYTHON" "$scratch/suspend.py" "$TR" record -q -o "$scratch/z" --no-report -- \
+        sh -c 'echo "ready $$"; sleep 1; exit 4')" "TT 4 True"
 clean "nothing is left behind"
 done_testing
