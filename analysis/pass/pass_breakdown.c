@@ -29,8 +29,12 @@ static const enum breakdown_class class_of_layer[LAYER_MAX + 1] = {
 };
 
 /* One rank. The current window begins at `start` and is summed up to `cursor`. */
+#define EXITS_MAX 64
+
 struct window_state {
     struct rank *rank;
+    uint64_t exits_ns[EXITS_MAX]; /* when its latest workers ended; a ring */
+    size_t nr_exits;
     struct pieces pieces;
     uint64_t start_ns, cursor_ns;
     uint64_t sum_ns[BC_MAX];  /* of [start, cursor) */
@@ -153,6 +157,19 @@ static bool is_dataset(const struct pass_breakdown *self, const struct window_st
     return self->is_dataset[group->index] || (!state->ranges && !state->rank->process->fed);
 }
 
+/* At the end of an epoch the training thread waits, as part of asking for a batch, until its workers are gone. */
+static bool is_for_workers_end(const struct window_state *state, const struct piece *piece)
+{
+    if (piece->wait_kind != TR_wait_kind_poll && piece->wait_kind != TR_wait_kind_child &&
+        piece->wait_kind != TR_wait_kind_join)
+        return false;
+    for (size_t i = 0; i < EXITS_MAX && i < state->nr_exits; i++)
+        if (piece->start_ns <= state->exits_ns[i] + TH_EXIT_NS && piece->end_ns >= state->exits_ns[i] &&
+            piece->end_ns < state->exits_ns[i] + TH_EXIT_NS)
+            return true;
+    return false;
+}
+
 static enum layer layer_of(const struct pass_breakdown *self, const struct window_state *state,
                            const struct piece *piece)
 {
@@ -168,7 +185,7 @@ static enum layer layer_of(const struct pass_breakdown *self, const struct windo
     case PIECE_FEED:
         return handoff_is_read(self->job, thread, piece->obj) ? LAYER_DATA : LAYER_MAX;
     case PIECE_WAIT:
-        if (handoff_is_wait(self->job, thread, &wait))
+        if (handoff_is_wait(self->job, thread, &wait) || (!state->ranges && is_for_workers_end(state, piece)))
             return LAYER_DATA;
         return awaited(state, piece) ? LAYER_CHECKPOINT : LAYER_BLOCKED;
     case PIECE_FILE_OP:
@@ -499,12 +516,25 @@ static void see_loader(struct pass_breakdown *self, const struct event *event)
         self->is_dataset[name->group->index] = true;
 }
 
+static void see_exit(struct pass_breakdown *self, const struct event *event)
+{
+    const struct process *trainer = self->job->process->feeds ? self->job->process->parent : NULL;
+    while (trainer && trainer->role != ROLE_trainer)
+        trainer = trainer->parent;
+    if (!trainer)
+        return;
+    struct window_state *state = &self->windows[trainer->rank->index];
+    state->exits_ns[state->nr_exits++ % EXITS_MAX] = event->u.exit.start_ns;
+}
+
 static int event(void *arg, const struct event *event)
 {
     struct pass_breakdown *self = arg;
     const struct rank *rank = thread_rank(self->job->thread);
     if (!rank) {
-        if (self->job->process->role != ROLE_trainer)
+        if (event->kind == EV_exit)
+            see_exit(self, event);
+        else if (self->job->process->role != ROLE_trainer)
             see_loader(self, event);
         return 0;
     }
