@@ -13,6 +13,7 @@
 
 #define SPARKLINE_CELLS 40
 #define BAR_CELLS 20
+#define GLYPH_BYTES 4 /* of UTF-8, at most */
 
 static const struct {
     enum glyph glyph;
@@ -142,24 +143,19 @@ static void bar_cells(const struct report_breakdown *row, unsigned cells[BC_MAX]
     }
 }
 
-/* The bar is a run of columns without gaps, so it is one text; its colours are those of the headings' glyphs. */
-static void bar(const struct page *page, const struct report_breakdown *row, char *text, size_t size)
+/* The bar, with the style of each of its cells. `text` has room for BAR_CELLS glyphs. */
+static void bar(const struct page *page, const struct report_breakdown *row, char *text, uint8_t styles[BAR_CELLS])
 {
-    unsigned cells[BC_MAX];
-    size_t used = 0;
+    unsigned cells[BC_MAX], nr = 0;
 
     *text = '\0';
     if (!row->window_ns)
         return;
     bar_cells(row, cells);
     for (int c = 0; c < BC_MAX; c++)
-        for (unsigned i = 0; i < cells[c]; i++) {
-            const char *glyph = screen_glyph(page->screen, class_looks[c].glyph);
-            size_t length = strlen(glyph);
-            if (used + length + 1 > size)
-                return;
-            memcpy(text + used, glyph, length + 1);
-            used += length;
+        for (unsigned i = 0; i < cells[c] && nr < BAR_CELLS; i++) {
+            text = stpcpy(text, screen_glyph(page->screen, class_looks[c].glyph));
+            styles[nr++] = (uint8_t)class_looks[c].style;
         }
 }
 
@@ -176,7 +172,8 @@ static void heading(const struct page *page, struct table *table, const struct c
 static void rank_row(const struct page *page, struct table *table, const char *ranks,
                      const struct report_breakdown *row)
 {
-    char text[BAR_CELLS * 4 + 1];
+    char text[BAR_CELLS * GLYPH_BYTES + 1];
+    uint8_t styles[BAR_CELLS];
 
     table_row(table);
     table_cell(table, STYLE_NONE, ranks);
@@ -189,8 +186,8 @@ static void rank_row(const struct page *page, struct table *table, const char *r
         bool heavy = class > BC_compute && cell.kind == CELL_REAL && cell.d >= 0.15;
         table_cell(table, heavy ? STYLE_YELLOW : STYLE_NONE, cell.kind == CELL_REAL ? units_share(cell.d).text : "-");
     }
-    bar(page, row, text, sizeof text);
-    table_cell(table, STYLE_NONE, text);
+    bar(page, row, text, styles);
+    table_cell_painted(table, text, styles);
 }
 
 static int rank_table(const struct page *page)

@@ -15,6 +15,7 @@
 struct table_cell {
     char *text; /* owned */
     enum style style;
+    uint8_t *styles; /* owned; one for each character instead of `style`, or NULL */
 };
 
 struct table_head {
@@ -43,8 +44,10 @@ void table_free(struct table *table)
         return;
     for (size_t i = 0; i < table->nr_columns; i++)
         free(table->columns[i].heading);
-    for (size_t i = 0; i < table->nr_rows * table->nr_columns; i++)
+    for (size_t i = 0; i < table->nr_rows * table->nr_columns; i++) {
         free(table->cells[i].text);
+        free(table->cells[i].styles);
+    }
     free(table->cells);
     free(table);
 }
@@ -83,7 +86,27 @@ void table_cell(struct table *table, enum style style, const char *text)
 {
     if (!table || table->failed || table->nr_cells == table->nr_rows * table->nr_columns)
         return;
-    table->cells[table->nr_cells++] = (struct table_cell){copy(table, text), style};
+    table->cells[table->nr_cells++] = (struct table_cell){.text = copy(table, text), .style = style};
+}
+
+static size_t nr_characters(const char *text)
+{
+    size_t nr = 0;
+    for (; *text; nr++)
+        (void)width_next(&text);
+    return nr;
+}
+
+void table_cell_painted(struct table *table, const char *text, const uint8_t *styles)
+{
+    if (!table || table->failed || table->nr_cells == table->nr_rows * table->nr_columns)
+        return;
+    size_t nr = nr_characters(text);
+    uint8_t *own = malloc(nr ? nr : 1);
+    if (own)
+        memcpy(own, styles, nr);
+    table->failed |= !own;
+    table->cells[table->nr_cells++] = (struct table_cell){.text = copy(table, text), .styles = own};
 }
 
 /* ---- layout */
@@ -178,27 +201,52 @@ static void put_cut(const struct screen *screen, FILE *out, enum style style, co
     screen_pad(out, width - 1 - used - rest);
 }
 
+/* Characters of the same style go out together. */
+static void put_painted(const struct screen *screen, FILE *out, const char *text, const uint8_t *styles)
+{
+    while (*text) {
+        const char *end = text;
+        enum style style = (enum style) * styles;
+        while (*end && (enum style) * styles == style) {
+            (void)width_next(&end);
+            styles++;
+        }
+        char *run = strndup(text, (size_t)(end - text));
+        screen_put(screen, out, style, run ? run : "");
+        free(run);
+        text = end;
+    }
+}
+
 /* The last cell of a line gets no blanks behind it. */
-static void put_cell(const struct screen *screen, FILE *out, enum style style, const char *text, unsigned width,
+static void put_cell(const struct screen *screen, FILE *out, const struct table_cell *cell, unsigned width,
                      const struct table_head *column, bool last)
 {
-    unsigned used = width_of(text);
+    unsigned used = width_of(cell->text);
 
-    if (used > width) {
-        put_cut(screen, out, style, text, width, column->cut);
+    if (used > width && !cell->styles) {
+        put_cut(screen, out, cell->style, cell->text, width, column->cut);
         return;
     }
     if (column->align == ALIGN_RIGHT)
         screen_pad(out, width - used);
-    screen_put(screen, out, style, text);
+    if (cell->styles)
+        put_painted(screen, out, cell->text, cell->styles);
+    else
+        screen_put(screen, out, cell->style, cell->text);
     if (column->align == ALIGN_LEFT && !last)
         screen_pad(out, width - used);
 }
 
-static const char *cell_text(const struct table *table, size_t row, size_t column, bool heading)
+/* What stands in a column of a line: the heading's, or that of a row, where cells that were not given are empty. */
+static struct table_cell cell_at(const struct table *table, size_t row, size_t column, bool heading)
 {
-    const char *text = heading ? table->columns[column].heading : table->cells[row * table->nr_columns + column].text;
-    return text ? text : "";
+    if (heading)
+        return (struct table_cell){.text = table->columns[column].heading, .style = STYLE_DIM};
+    struct table_cell cell = table->cells[row * table->nr_columns + column];
+    if (!cell.text)
+        cell = (struct table_cell){.text = ""};
+    return cell;
 }
 
 static void put_row(const struct table *table, const struct layout *layout, const struct screen *screen,
@@ -208,7 +256,7 @@ static void put_row(const struct table *table, const struct layout *layout, cons
     bool first = true;
 
     for (size_t c = 0; c < table->nr_columns; c++)
-        if (layout->width[c] && *cell_text(table, row, c, heading))
+        if (layout->width[c] && *cell_at(table, row, c, heading).text)
             last = c;
     screen_pad(out, indent);
     for (size_t c = 0; c <= last; c++) {
@@ -217,9 +265,8 @@ static void put_row(const struct table *table, const struct layout *layout, cons
         if (!first)
             screen_pad(out, GAP);
         first = false;
-        enum style style = heading ? STYLE_DIM : table->cells[row * table->nr_columns + c].style;
-        put_cell(screen, out, style, cell_text(table, row, c, heading), layout->width[c], &table->columns[c],
-                 c == last);
+        struct table_cell cell = cell_at(table, row, c, heading);
+        put_cell(screen, out, &cell, layout->width[c], &table->columns[c], c == last);
     }
     putc('\n', out);
 }

@@ -25,6 +25,9 @@ void table_row(struct table *table);
 /* The next cell of the row. The text is copied. */
 void table_cell(struct table *table, enum style style, const char *text);
 
+/* The same with a style for each character; such cells are never cut. */
+void table_cell_painted(struct table *table, const char *text, const uint8_t *styles);
+
 /* -ENOMEM if any call failed for it; else 0. */
 int table_print(const struct table *table, const struct screen *screen, unsigned indent, FILE *out);
 
