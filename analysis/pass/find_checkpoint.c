@@ -73,7 +73,7 @@ static void find_sync(struct report *report, const struct job *job, const struct
     finding_add_rank(finding, facts->rank->number);
     finding_lost(finding, (int64_t)sum->stall_ns, sum->stall_ns / 1e9);
     finding_set_count(finding, "count", sum->nr);
-    finding_set_time(finding, "stall", sum->stall_ns / (double)sum->stalled);
+    finding_set_time(finding, "stall", sum->stall_ns / (double)sum->nr);
     finding_set_time(finding, "longest", sum->longest_ns);
     finding_set_time(finding, "total", sum->stall_ns);
     finding_set_share(finding, "share", share);
