@@ -77,7 +77,11 @@ static int survey(struct engine *engine)
     if (!rc && job_needs_hand_offs(engine->job)) {
         engine->share = 0.3;
         rc = trace_scan(engine->trace, TRACE_ALL_CHANNELS, on_hand_offs, engine);
-        engine->done = 0.4;
+        if (!rc && job_regroups(engine->job)) {
+            engine->done = 0.4;
+            rc = trace_scan(engine->trace, TRACE_ALL_CHANNELS, on_hand_offs, engine);
+        }
+        engine->done += 0.3;
     }
     return rc ? rc : job_settle_ranks(engine->job);
 }

@@ -127,6 +127,32 @@ int anchors_learn(struct job *job, struct thread *thread, const struct tr_anchor
     return 0;
 }
 
+int anchors_regroup(struct job *job, struct thread *thread, const struct event *event)
+{
+    const struct tr_anchor *anchor = &event->u.anchor;
+    if (!thread->anchors)
+        return 0;
+    if (event->kind == EV_child && job->per_step > 1)
+        anchors_child(thread);
+    if (event->kind != EV_anchor || anchor->kind != TR_anchor_kind_dataloader)
+        return 0;
+    uint64_t end = anchor->start_ns + anchor->dur_ns;
+    if (job->per_step == 1)
+        return microbatches_hand_over(&thread->process->micro, end);
+    stepper_anchor(&thread->anchors->steppers[ANCHORS_dataloader], anchor->start_ns, end);
+    return 0;
+}
+
+void anchors_forget_hand_overs(struct job *job, struct thread *thread)
+{
+    struct anchors *anchors = thread->anchors;
+    struct stepper *stepper = &anchors->steppers[ANCHORS_dataloader];
+    anchors->stats[ANCHORS_dataloader] = (struct step_stats){0};
+    stepper_init(stepper, ANCHORS_dataloader, step_stats_point, &anchors->stats[ANCHORS_dataloader]);
+    stepper->per_step = job->per_step;
+    stepper->phase = thread->process->phase;
+}
+
 void anchors_child(struct thread *thread)
 {
     if (thread->anchors)

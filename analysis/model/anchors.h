@@ -7,6 +7,11 @@
 /* Learns an anchor of a thread. 0 or -ENOMEM. */
 int anchors_learn(struct job *job, struct thread *thread, const struct tr_anchor *anchor);
 
+/* Survey of all channels, when DataLoader ranges are the steps: first their ends are kept with what follows them
+ * (microbatches.h); once job->per_step is known, they are counted again. 0 or -ENOMEM. */
+int anchors_regroup(struct job *job, struct thread *thread, const struct event *event);
+void anchors_forget_hand_overs(struct job *job, struct thread *thread);
+
 /* The thread made a child process: see stepper_epoch(). */
 void anchors_child(struct thread *thread);
 

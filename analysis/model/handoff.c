@@ -86,8 +86,11 @@ static struct stepper *stepper_of(struct process *process)
 static void close_hand_over(struct process *process)
 {
     struct handoff *handoff = process->handoff;
-    if (handoff->open)
+    if (handoff->open) {
+        if (!process->rank) /* without memory for it, each hand-over is a step */
+            (void)microbatches_hand_over(&process->micro, handoff->end_ns);
         stepper_anchor(stepper_of(process), handoff->start_ns, handoff->end_ns);
+    }
     handoff->open = handoff->ordered = false;
 }
 
@@ -236,4 +239,13 @@ void handoff_finish(const struct job *job, struct process *process)
     close_hand_over(process);
     handoff->flowing = false;
     handoff->head = handoff->nr = 0;
+}
+
+void handoff_forget(const struct job *job, struct process *process)
+{
+    struct handoff *handoff = process->handoff;
+    handoff->stats = (struct step_stats){0};
+    stepper_init(&handoff->stepper, ANCHORS_dataloader, step_stats_point, &handoff->stats);
+    handoff->stepper.per_step = job->per_step;
+    handoff->stepper.phase = process->phase;
 }

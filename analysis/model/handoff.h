@@ -37,6 +37,9 @@ int handoff_learn(struct job *job, const struct event *event);
 /* No more events: judges what is held back. */
 void handoff_finish(const struct job *job, struct process *process);
 
+/* Forgets what was counted, to count again with job->per_step hand-overs in a step. */
+void handoff_forget(const struct job *job, struct process *process);
+
 /* Whether a wait of `thread` is one for a batch. */
 bool handoff_is_wait(const struct job *job, const struct thread *thread, const struct tr_wait *wait);
 

@@ -15,7 +15,7 @@ int job_new(const struct options *options, struct job **ret)
     struct job *job = calloc(1, sizeof(*job));
     if (!job)
         return -ENOMEM;
-    *job = (struct job){.options = options, .world_size = -1, .method = ANCHORS_run, .found = ANCHORS_run,
+    *job = (struct job){.options = options, .world_size = -1, .method = ANCHORS_run, .found = ANCHORS_run, .per_step = 1,
                         .surveying = true};
     if (options->steps == STEP_METHOD_nvtx && options->steps_regex) {
         if (regcomp(&job->regex, options->steps_regex, REG_EXTENDED | REG_NOSUB)) {
@@ -42,6 +42,7 @@ static void process_free(struct process *process)
         free(attr);
     }
     handoff_free(process->handoff);
+    free(process->micro);
     free(process->comm);
     free(process->cmd);
     free(process->host_name);
@@ -413,7 +414,13 @@ int job_survey_hand_offs(struct job *job, const struct event *event)
 {
     int rc = learn_names(job, event);
     rc = rc ? rc : find_who(job, event);
-    if (!rc && event->kind == EV_pipe_io)
+    if (rc)
+        return rc;
+    if (event->kind == EV_sock_io && job->process->micro)
+        microbatches_traffic(job->process->micro, event->u.sock_io.start_ns, event->u.sock_io.size_bytes);
+    if (job->found == ANCHORS_dataloader)
+        return anchors_regroup(job, job->thread, event);
+    if (event->kind == EV_pipe_io)
         rc = feeds_learn(&job->feeds, event->host, job->process, job->thread, &event->u.pipe_io);
     return rc ? rc : handoff_learn(job, event);
 }

@@ -16,6 +16,7 @@
 #include "analysis/model/feeds.h"
 #include "analysis/model/groups.h"
 #include "analysis/model/map.h"
+#include "analysis/model/microbatches.h"
 #include "analysis/model/mounts.h"
 #include "analysis/model/names.h"
 #include "analysis/model/receives.h"
@@ -88,6 +89,8 @@ struct process {
     bool announced;        /* it said who it is */
     bool fed;              /* other processes bring it batches */
     bool feeds;            /* it brings batches to a trainer */
+    struct microbatches *micro; /* owned; survey of hand-overs; NULL while there are none */
+    uint32_t phase;        /* which of job->per_step hand-overs begins a step */
     struct handoff *handoff; /* owned; see handoff.h; NULL while no batch was handed over */
 };
 
@@ -154,6 +157,8 @@ struct job {
     enum anchor_method method;
     double confidence;        /* of what was found, even when it is not used */
     enum anchor_method found; /* best method seen; ANCHORS_run if none */
+    bool needs_hand_offs;
+    uint32_t per_step;        /* hand-overs of one step */
 
     uint64_t nr_events, nr_gaps;
     uint64_t gap_ns, gap_since_ns; /* time without detail that nobody had asked for */
@@ -185,10 +190,12 @@ int job_survey(struct job *job, const struct event *event);
 /* The small channels are through: groups of names, and what the anchors say (ranks.c). */
 int job_settle(struct job *job);
 
-/* Whether they told too little to know the steps, so that all channels must be surveyed for hand-offs. If so, give it
- * every event once: it learns them from waits and pipes (handoff.c). */
+/* Whether they told too little to know the steps, so that all channels must be surveyed for hand-overs of batches. If
+ * so, give it every event: it learns them from waits and pipes (handoff.c), unless ranges told them, and what follows
+ * them (microbatches.c). If then steps turn out to be of several micro-batches, it must see all of it once more. */
 bool job_needs_hand_offs(const struct job *job);
 int job_survey_hand_offs(struct job *job, const struct event *event);
+bool job_regroups(struct job *job);
 
 /* Decides who trains, numbers the ranks, and tells checkpoints from other files (ranks.c, checkpoints.c). */
 int job_settle_ranks(struct job *job);

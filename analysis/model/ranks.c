@@ -58,6 +58,15 @@ static double confidence_in(const struct job *job, enum anchor_method method)
     return most > fewest + 1 && most > fewest + fewest / 8 ? lowest * 0.9 : lowest;
 }
 
+/* Processes that pass anchors of a kind. */
+static size_t passing(const struct job *job, enum anchor_method method)
+{
+    size_t nr = 0;
+    for (const struct process *process = job->first; process; process = process->next)
+        nr += busiest(process, method) != NULL;
+    return nr;
+}
+
 static void choose_method(struct job *job)
 {
     for (enum anchor_method method = 0; method < ANCHORS_run; method++) {
@@ -83,18 +92,53 @@ int job_settle(struct job *job)
             anchors_finish(thread);
     }
     choose_method(job);
+    /* With hand-overs told by ranges, only traffic between ranks can say that several are one step. */
+    job->needs_hand_offs = allowed(job, ANCHORS_dataloader) &&
+                           (job->found == ANCHORS_run ||
+                            (job->found == ANCHORS_dataloader && passing(job, ANCHORS_dataloader) > 1));
     return groups_build(&job->groups, &job->names, &job->mounts);
 }
 
 bool job_needs_hand_offs(const struct job *job)
 {
-    return job->found == ANCHORS_run && allowed(job, ANCHORS_dataloader);
+    return job->needs_hand_offs;
+}
+
+static void forget_hand_overs(struct job *job, struct process *process)
+{
+    for (struct thread *thread = process->threads; thread && job->found == ANCHORS_dataloader; thread = thread->next)
+        if (thread->anchors)
+            anchors_forget_hand_overs(job, thread);
+    if (process->handoff)
+        handoff_forget(job, process);
+}
+
+bool job_regroups(struct job *job)
+{
+    uint32_t per_step = 0, phase;
+    for (struct process *process = job->first; process; process = process->next) {
+        if (process->handoff)
+            handoff_finish(job, process);
+        if (!process->micro)
+            continue;
+        uint32_t own = microbatches_per_step(process->micro, &phase);
+        per_step = !per_step || own == per_step ? own : 1; /* all ranks have the same, or none */
+        process->phase = phase;
+    }
+    if (per_step < 2)
+        return false;
+    job->per_step = per_step;
+    for (struct process *process = job->first; process; process = process->next)
+        forget_hand_overs(job, process);
+    return true;
 }
 
 /* Statistics of hand-overs become anchors of the training thread, like any others. */
 static int settle_hand_offs(struct job *job)
 {
     for (struct process *process = job->first; process; process = process->next) {
+        for (struct thread *t = process->threads; t && job->found == ANCHORS_dataloader; t = t->next)
+            anchors_finish(t); /* what was counted again */
         if (!process->handoff)
             continue;
         handoff_finish(job, process);
@@ -349,6 +393,8 @@ static void follow_steps(struct job *job, struct rank *rank)
     }
     rank->waits_only = !anchors || !anchors->data_end_ns;
     stepper_init(&rank->stepper, job->method, rank_point_add, rank);
+    rank->stepper.per_step = job->per_step;
+    rank->stepper.phase = rank->process->phase;
 }
 
 static void find_launchers(struct job *job)
@@ -382,7 +428,7 @@ int job_settle_ranks(struct job *job)
         set_extent(job, job->ranks[i]);
         set_removed(job->ranks[i]);
     }
-    set_step_bases(job);
+    rc = rc ? rc : set_step_bases(job);
     feeds_end_survey(&job->feeds);
     job->surveying = false;
     job->process = NULL;

@@ -202,6 +202,42 @@ static void a_dataloader_alone_gives_steps_by_hand_off(void **state)
     report_free(report);
 }
 
+/* Three micro-batches a step: the two ranks talk to each other after the last of them only. */
+static void micro_batches_are_grouped_by_what_follows_them(void **state)
+{
+    struct script script;
+    struct step_rows rows = {0};
+    script_begin(&script);
+    for (unsigned pid = 1; pid <= 2; pid++) {
+        say(&script, "0 a proc pid=%u how=start schema=1 rank=%u world=2 host=a boot=b comm=python3", pid, pid - 1);
+        say(&script, "0 a name pid=%u kind=range id=2 text=__next__", pid);
+        say(&script, "0 a name pid=%u kind=peer id=3 text=10.0.0.%u:4000", pid, pid);
+    }
+    for (unsigned i = 0; i < 61; i++)
+        for (unsigned pid = 1; pid <= 2; pid++) {
+            say(&script, "%ums a anchor pid=%u kind=dataloader name=2 dur=2ms", 1002 + 10 * i, pid);
+            if (i % 3 == 2 && i < 60)
+                say(&script, "%ums a sock_io pid=%u tid=9 op=write name=3 count=4 size=4MiB busy=1ms dur=3ms", 1010 + 10 * i,
+                    pid);
+        }
+    say_exit(&script, 1700);
+    say(&script, "1700ms a exit pid=2 how=exit start_ns=1700ms");
+    struct report *report = script_analyze(&script, &(struct options){0});
+    assert_string_equal(report->steps.method, "dataloader");
+    assert_int_equal(report->steps.count, 20);
+    report_each_step(report, step_rows_add, &rows);
+    assert_int_equal(rows.nr, 40);
+    for (size_t i = 0; i < rows.nr; i++) {
+        const struct report_step *row = &rows.rows[i];
+        if (row->incomplete)
+            continue;
+        assert_int_equal(row->start_ns, 1002 * MS + 30 * MS * row->step);
+        assert_int_equal(row->end_ns - row->start_ns, 30 * MS);
+        assert_int_equal(row->class_ns[BC_dataloader], 6 * MS);
+    }
+    report_free(report);
+}
+
 static void without_anchors_the_run_is_one_window(void **state)
 {
     struct script script;
@@ -263,6 +299,7 @@ int main(void)
         cmocka_unit_test(optimizer_can_be_asked_for),
         cmocka_unit_test(nvtx_ranges_begin_steps),
         cmocka_unit_test(a_dataloader_alone_gives_steps_by_hand_off),
+        cmocka_unit_test(micro_batches_are_grouped_by_what_follows_them),
         cmocka_unit_test(without_anchors_the_run_is_one_window),
         cmocka_unit_test(a_killed_job_is_in_its_last_window_to_the_end),
         cmocka_unit_test(nothing_at_all_is_a_report_too),
