@@ -40,7 +40,7 @@ struct shim_call {
 };
 
 /* Classes of hooks that are switched together: each has a gate, an int that is non-zero while somebody listens. */
-enum shim_gate { GATE_IO, GATE_META, GATE_FILE, GATE_WAIT, GATE_LIFE, GATE_MAX };
+enum shim_gate { GATE_IO, GATE_META, GATE_FILE, GATE_WAIT, GATE_LIFE, GATE_CUDA, GATE_SEGMENT, GATE_BLOCK, GATE_MAX };
 
 /* What the preload hands to the core. */
 struct shim_preload {
@@ -82,6 +82,15 @@ struct shim_core {
     void (*before_exit)(struct shim_call *call, int status);
 
     void (*step)(struct shim_call *call, uint64_t nr);
+
+    /* CUDA. caller: an address inside the library that asked. device of a c10::Device: index in the high byte. */
+    void (*cuda_device)(struct shim_call *call, int device);
+    void (*cuda_call)(struct shim_call *call, enum tr_cuda_act act, int err);
+    void (*segment)(struct shim_call *call, enum tr_segment_act act, enum tr_segment_kind kind, void *ptr, uint64_t size,
+                    int err, uint64_t free_bytes, const void *caller);
+    void (*block)(struct shim_call *call, void *ptr, int64_t change, uint64_t allocated, uint64_t reserved,
+                  uint16_t device);
+    void (*oom)(struct shim_call *call, uint64_t asked, uint64_t allocated, uint64_t reserved, uint16_t device);
 };
 
 /* Exported by the core as trshim_core_start: called once by the preload, from its constructor or at the first call

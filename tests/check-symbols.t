@@ -15,12 +15,13 @@ exports() {
     readelf --dyn-syms -W "$1" | awk '$7 ~ /^[0-9]+$|^ABS$/ && $5 != "LOCAL" { sub(/@.*/, "", $8); print $8 }' | sort -u
 }
 
-# What the preload is to offer: the rows of its two tables, the stubs in assembly, and the calls of trshim.h.
+# What the preload is to offer: the rows of its tables, the stubs in assembly, and the calls of trshim.h.
 expected() {
     {
-        # A row's name is its third (HOOK) or second (HOOK_SPECIAL) argument; the macros let the compiler find it.
+        # A row's name is its second, third or fourth argument, by table; the macros let the compiler find it.
         printf '%s\n' '#define HOOK(gate, ret, name, ...) ROW name END' '#define HOOK_SPECIAL(ret, name, ...) ROW name END' \
-            '#include "shim/hooks.def"' '#include "shim/hooks_special.def"' |
+            '#define HOOK_LIB(lib, gate, ret, name, ...) ROW name END' '#define HOOK_LIB_VOID(lib, gate, name, ...) ROW name END' \
+            '#include "shim/hooks.def"' '#include "shim/hooks_special.def"' '#include "shim/hooks_cuda.def"' |
             "${CC:-cc}" -E -P -I"$root" - | grep -o 'ROW [A-Za-z_0-9]* END' | cut -d ' ' -f 2
         sed -n 's/^[[:space:]]*stub[[:space:]]*\([A-Za-z_0-9]*\),.*/\1/p' "$root"/shim/preload/*.S
         grep -o 'trshim_[a-z_]*(' "$root/include/trshim.h" 2>/dev/null | tr -d '('

@@ -74,6 +74,10 @@ static void emit(const struct thread *t, enum slot_kind kind, const struct burst
         EMIT(wait, t->tid, .kind = b->op, .count = (uint16_t)b->count, .waker = b->waker, .obj = b->key,
              .start_ns = b->start_ns, .dur_ns = dur);
         break;
+    case SLOT_CUDA:
+        EMIT(cuda_call, t->tid, .act = b->op, .count = (uint16_t)b->count, .err = (int32_t)b->key,
+             .busy_ns = at_most_u32(b->busy_ns), .start_ns = b->start_ns, .dur_ns = dur);
+        break;
     case SLOT_MAX:
         break;
     }
@@ -114,7 +118,8 @@ static void add(struct thread *t, enum slot_kind kind, struct burst *call, uint6
 {
     struct slot *slot = &t->slots[kind];
     struct burst done, *b = &slot->burst;
-    bool alone = call->busy_ns >= BURST_SLOW_NS || level_in_force() == LEVEL_FULL;
+    bool alone = call->busy_ns >= (kind == SLOT_CUDA ? BURST_SLOW_CUDA_NS : BURST_SLOW_NS) ||
+                 level_in_force() == LEVEL_FULL;
 
     if (!take(slot)) {
         emit(t, kind, call);

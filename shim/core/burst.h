@@ -12,6 +12,7 @@
 #define BURST_SPAN_NS 100000000u     /* 100 ms */
 #define BURST_STALE_NS 500000000u    /* 0.5 s */
 #define BURST_SLOW_NS 1000000u       /* a call this long stands alone */
+#define BURST_SLOW_CUDA_NS 20000u    /* and so does a call into CUDA: it blocked */
 
 /* Adds one call (call->count == 1) to the thread's burst of that kind; emits what must be emitted. */
 void burst_add(struct thread *t, enum slot_kind kind, const struct burst *call);

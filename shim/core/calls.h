@@ -27,6 +27,15 @@ void call_spawned(struct shim_call *call, enum tr_spawn_how how, pid_t child);
 void call_before_exec(struct shim_call *call, const char *path);
 void call_before_exit(struct shim_call *call, int status);
 
+/* cuda.c */
+void call_cuda_device(struct shim_call *call, int device);
+void call_cuda(struct shim_call *call, enum tr_cuda_act act, int err);
+void call_segment(struct shim_call *call, enum tr_segment_act act, enum tr_segment_kind kind, void *ptr, uint64_t size,
+                  int err, uint64_t free_bytes, const void *caller);
+void call_block(struct shim_call *call, void *ptr, int64_t change, uint64_t allocated, uint64_t reserved,
+                uint16_t device);
+void call_oom(struct shim_call *call, uint64_t asked, uint64_t allocated, uint64_t reserved, uint16_t device);
+
 /* anchor.c */
 void call_step(struct shim_call *call, uint64_t nr);
 

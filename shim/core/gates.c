@@ -43,6 +43,12 @@ const int *gate_wanted(enum shim_gate gate)
         return &lttng_ust_tracepoint_trshim___wait.state;
     case GATE_LIFE:
         return &always; /* fork is seen to whether a session listens or not, for LTTng's sake */
+    case GATE_CUDA:
+        return &lttng_ust_tracepoint_trshim___cuda_call.state;
+    case GATE_SEGMENT:
+        return &lttng_ust_tracepoint_trshim___segment.state;
+    case GATE_BLOCK:
+        return &lttng_ust_tracepoint_trshim___block.state;
     case GATE_MAX:
         break;
     }

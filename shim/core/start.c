@@ -34,6 +34,11 @@ static struct shim_core table = {
     .before_exec = call_before_exec,
     .before_exit = call_before_exit,
     .step = call_step,
+    .cuda_device = call_cuda_device,
+    .cuda_call = call_cuda,
+    .segment = call_segment,
+    .block = call_block,
+    .oom = call_oom,
 };
 
 static int is_fork_helper(struct dl_phdr_info *info, size_t size, void *arg)

@@ -11,7 +11,7 @@
 
 #include "shim/core/core.h"
 
-enum slot_kind { SLOT_FILE, SLOT_META, SLOT_PIPE, SLOT_SOCK, SLOT_WAIT, SLOT_MAX };
+enum slot_kind { SLOT_FILE, SLOT_META, SLOT_PIPE, SLOT_SOCK, SLOT_WAIT, SLOT_CUDA, SLOT_MAX };
 
 /* A burst in the making. count == 0: empty. */
 struct burst {
@@ -59,6 +59,7 @@ struct thread {
     struct tr_cpu cpu;                /* last sample taken by the thread itself */
 
     struct shim_tls *tls;             /* valid while live */
+    int32_t cuda_device;              /* the thread's current one, as cudaSetDevice was last told */
 
     /* from closing() to closed(): what the descriptor stood for */
     uint32_t closing_name, closing_dir; /* dir 0: nothing to tell */

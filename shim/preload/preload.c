@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shim/preload/library.h"
 #include "shim/preload/old_libc.h"
 #include "shim/preload/stubs.h"
 
@@ -217,6 +218,7 @@ void shim_attend(void)
     if (!constructed)
         return; /* another library's constructor came first */
     shim_attention = 0;
+    atomic_fetch_add(&library_generation, 1);
     if (shim_tls.in_vfork && shim_in_vfork_child(&shim_tls)) {
         shim_attention = 1; /* the mark is our parent's to see */
         return;

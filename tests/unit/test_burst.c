@@ -45,6 +45,11 @@ static void note_wait(struct tr_wait e)
     note((struct emitted){"wait", e.count, e.waker, e.start_ns, e.dur_ns, 0, e.obj, e.kind});
 }
 
+static void note_cuda_call(struct tr_cuda_call e)
+{
+    note((struct emitted){"cuda_call", e.count, 0, e.start_ns, e.dur_ns, e.busy_ns, (uint64_t)e.err, e.act});
+}
+
 static void note_wait_sum(struct tr_wait_sum e)
 {
     note((struct emitted){"wait_sum", e.count, 0, e.since_ns, e.total_ns, 0, 0, e.kind});
@@ -130,6 +135,25 @@ static void it_does_not_grow_for_ever(void **state)
     assert_int_equal(calls, 400);
 }
 
+static void launches_join_and_a_synchronisation_does_not(void **state)
+{
+    struct burst launch = {.start_ns = MS, .end_ns = MS + 5 * US, .busy_ns = 5 * US, .count = 1, .op = TR_cuda_act_launch};
+    struct burst sync = {.start_ns = 2 * MS, .end_ns = 2 * MS + BURST_SLOW_CUDA_NS, .busy_ns = BURST_SLOW_CUDA_NS,
+                         .count = 1, .op = TR_cuda_act_sync};
+    for (int i = 0; i < 10; i++) {
+        burst_add(&thread, SLOT_CUDA, &launch);
+        launch.start_ns += 20 * US;
+        launch.end_ns += 20 * US;
+    }
+    assert_int_equal(nr_emitted, 0);
+    burst_add(&thread, SLOT_CUDA, &sync);
+    assert_int_equal(nr_emitted, 2);
+    assert_int_equal(list[0].count, 10);
+    assert_int_equal(list[0].busy_ns, 50 * US);
+    assert_int_equal(list[1].op, TR_cuda_act_sync);
+    assert_int_equal(list[1].dur_ns, BURST_SLOW_CUDA_NS);
+}
+
 static void bytes_beyond_32_bits_are_kept(void **state)
 {
     uint64_t sum = 0, huge = 10000000000u;
@@ -203,6 +227,7 @@ int main(void)
         cmocka_unit_test_setup(a_gap_ends_it, fresh),
         cmocka_unit_test_setup(a_slow_call_stands_alone, fresh),
         cmocka_unit_test_setup(it_does_not_grow_for_ever, fresh),
+        cmocka_unit_test_setup(launches_join_and_a_synchronisation_does_not, fresh),
         cmocka_unit_test_setup(bytes_beyond_32_bits_are_kept, fresh),
         cmocka_unit_test_setup(the_tender_closes_what_is_stale, fresh),
         cmocka_unit_test_setup(a_taken_slot_loses_nothing, fresh),

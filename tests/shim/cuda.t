@@ -1,0 +1,54 @@
+#!/bin/bash
+# Calls of the CUDA runtime: with one library, with two in one process (each caller gets its own), out of sight, and
+# without any. Blocks of PyTorch's allocator across libraries, by their mangled names.
+. "${0%/*}/../lib/tap.sh"
+. "${0%/*}/../lib/events.sh"
+
+cc="${CC:-gcc} -D_GNU_SOURCE -shared -fPIC"
+for v in 12 13; do
+    $cc -DVERSION=$v -Wl,-soname,libcudart.so.$v -o "$scratch/libcudart.so.$v" "$root/tests/shim/libs/cudart.c" &&
+        $cc -DVERSION=$v -o "$scratch/libuses_cuda_$v.so" "$root/tests/shim/libs/uses_cuda.c" "$scratch/libcudart.so.$v" \
+            -Wl,-rpath,"$scratch" || skip_all "no compiler"
+done
+$cc -Wl,-soname,libc10.so -o "$scratch/libc10.so" "$root/tests/shim/libs/c10.c"
+$cc -o "$scratch/libc10_cuda.so" "$root/tests/shim/libs/c10_cuda.c" "$scratch/libc10.so" -Wl,-rpath,"$scratch"
+
+cat >"$scratch/job.py" <<END
+import ctypes, os, sys
+libs = {}
+for version, device in ((12, 1), (13, 3), (12, 2)):
+    lib = ctypes.CDLL("$scratch/libuses_cuda_%d.so" % version, mode=os.RTLD_LOCAL | os.RTLD_NOW)
+    result = lib.use_cuda(device)
+    if result:
+        sys.exit("version %d: step %d went wrong" % (version, result))
+allocator = ctypes.CDLL("$scratch/libc10_cuda.so", mode=os.RTLD_LOCAL | os.RTLD_NOW)
+sys.exit(allocator.use_allocator())
+END
+record "$scratch/run" "$PYTHON" "$scratch/job.py" 2>"$scratch/job.err"
+is "two runtimes in one process: each caller reaches its own" "$?" 0
+named "$scratch/run" >"$scratch/events"
+n() { grep -cE -- "$1" "$scratch/events"; }
+
+is "memory taken, with size, device and owner" \
+    "$(n ' segment .*act=alloc kind=device device=1 .*address=12004096 size_bytes=4096 ') $(n ' segment .*act=alloc .*device=3 .*address=13004096 ')" "1 1"
+is "given back" "$(n ' segment .*act=free kind=device device=[123] .*address=1[23]004096 ')" 3
+is "a request that failed, with what was free" "$(n ' segment .*act=failed .*err=2 .*size_bytes=2147483648 free_bytes=123456789 ')" 3
+is "waking CUDA up with cudaFree(NULL) is no memory" "$(n ' segment .*act=free .*address=0 ')" 0
+is "launches in bursts" "$(awk '$3 == "cuda_call" && / act=launch / && match($0, / count=[0-9]+/) {
+    n += substr($0, RSTART + 7, RLENGTH - 7); e++ } END { print n, (e < 75) }' "$scratch/events")" "150 1"
+is "a synchronisation by itself, as long as it took" "$(n ' cuda_call .*act=sync count=1 .*dur_ns=[0-9]{7,}')" 3
+is "the owner is the library that asked" "$(grep -c ' name .*kind=library' <("$TR" events "$scratch/run"))" 2
+
+is "blocks of the allocator" "$(n ' block .*act=alloc device=5 .*size_bytes=512 allocated_bytes=512 reserved_bytes=2097152') $(n ' block .*act=free device=5 .*size_bytes=512 allocated_bytes=0 ')" "1 1"
+is "CPU memory is none of it" "$(n ' block .*size_bytes=4096')" 0
+is "the allocator gives up" "$(n ' oom .*device=5 size_bytes=1099511627776 allocated_bytes=512 reserved_bytes=2097152 ')" 1
+
+# A program that finds our name and no CUDA behind it.
+cat >"$scratch/none.py" <<END
+import ctypes
+f = ctypes.CDLL(None).cudaDeviceSynchronize
+assert f() == 35, "insufficient driver"
+END
+record "$scratch/none" "$PYTHON" "$scratch/none.py"
+is "no CUDA at all: the runtime's own error" "$?" 0
+done_testing
