@@ -97,6 +97,14 @@ static void steps_part(struct line *line)
     part(line, text);
 }
 
+static bool is_incomplete(const struct report *report)
+{
+    for (size_t i = 0; i < report->nr_inputs; i++)
+        if (report->inputs[i].problem)
+            return true;
+    return false;
+}
+
 int section_head(const struct page *page)
 {
     const struct report *report = page->report;
@@ -117,7 +125,7 @@ int section_head(const struct page *page)
                  units_share((double)report->quality.lost / all).text);
         part(&line, text);
     } else {
-        part(&line, word(report->lang, W_nothing_lost));
+        part(&line, word(report->lang, is_incomplete(report) ? W_incomplete : W_nothing_lost));
     }
     if (report->nr_hosts > 1 && report->quality.clock_error_ns != TR_UNKNOWN) {
         snprintf(text, sizeof text, word(report->lang, W_clocks),

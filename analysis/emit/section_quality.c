@@ -25,7 +25,7 @@ static void problems(const struct page *page)
         char *text = NULL;
         if (asprintf(&text, "%s: %s", report->inputs[i].path, report->inputs[i].problem) < 0)
             continue;
-        labelled(page, W_unreadable, text);
+        labelled(page, W_incomplete, text);
         free(text);
     }
 }

@@ -42,7 +42,7 @@ is "a full disk: one line" "$(lines stderr)" 1
 { cat "$healthy"; echo "7s node-a this is no event"; } >"$scratch/damaged.events"
 is "a damaged input: 0" "$(status "$TR" report "$scratch/damaged.events")" 0
 ok "its steps are there" grep -q '40 steps' "$scratch/stdout"
-ok "and what was not readable" grep -q '^not readable.*damaged.events' "$scratch/stdout"
+ok "and what was not readable" grep -q '^incomplete.*damaged.events' "$scratch/stdout"
 
 # ---- options
 ok "--list-passes" grep -q '^steps ' <("$TR" report --list-passes)
