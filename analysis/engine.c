@@ -20,7 +20,7 @@ struct engine {
     const struct options *options;
     struct report *report;
     struct job *job;
-    void **selves;     /* state of each pass, in the order of passes[] */
+    void **selves; /* state of each pass, in the order of passes[] */
     size_t nr_passes;
     uint64_t nr_events;
     double done, share; /* of the work: what earlier scans made up, what this one does */
@@ -94,7 +94,7 @@ static int make_passes(struct engine *engine)
     if (!engine->selves)
         return -ENOMEM;
     for (size_t i = 0; i < engine->nr_passes; i++) {
-        engine->selves[i] = passes[i]->new(engine->options, engine->job, engine->report);
+        engine->selves[i] = passes[i]->new (engine->options, engine->job, engine->report);
         if (!engine->selves[i])
             return -ENOMEM;
     }
@@ -124,8 +124,10 @@ static int tell_quality(struct engine *engine)
     struct report_quality *quality = &report->quality;
     for (size_t i = 0; i < trace_nr_inputs(engine->trace); i++) {
         const struct trace_input *input = trace_input(engine->trace, i);
-        int rc = report_add_input(report, &(struct report_input){.path = input->path, .kind = input->kind,
-                                                                 .events = input->events, .lost = input->lost,
+        int rc = report_add_input(report, &(struct report_input){.path = input->path,
+                                                                 .kind = input->kind,
+                                                                 .events = input->events,
+                                                                 .lost = input->lost,
                                                                  .problem = input->problem});
         if (rc)
             return rc;

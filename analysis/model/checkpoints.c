@@ -34,8 +34,7 @@ static bool is_checkpoint(const struct save *save, const struct rank *rank)
         return false;
     if (save->end_ns < rank->stats.first_ns && !named && !save->renamed)
         return false;
-    return save->bytes >= TH_CKPT_BYTES ||
-           (save->bytes >= TH_CKPT_TRAINER_BYTES && (by_trainer || save->renamed)) ||
+    return save->bytes >= TH_CKPT_BYTES || (save->bytes >= TH_CKPT_TRAINER_BYTES && (by_trainer || save->renamed)) ||
            (save->bytes >= TH_CKPT_NAMED_BYTES && named && (by_trainer || save->renamed));
 }
 
@@ -83,11 +82,20 @@ static int add_checkpoint(struct rank *rank, const struct save *save)
     char *path = strdup(save->moved_to ? save->moved_to : save->final->text);
     if (!path)
         return -ENOMEM;
-    more[rank->nr_checkpoints++] = (struct checkpoint){
-        .rank = rank, .path = path, .thread = save->thread, .last = save, .start_ns = save->create_ns, .end_ns = save->end_ns,
-        .bytes = save->bytes, .nr_files = 1, .step = TR_UNKNOWN, .own = save->thread == rank->trainer,
-        .fsynced = save->fsynced, .renamed = save->renamed, .in_place = save->in_place && !save->renamed,
-        .removed_ns = save->removed_ns};
+    more[rank->nr_checkpoints++] = (struct checkpoint){.rank = rank,
+                                                       .path = path,
+                                                       .thread = save->thread,
+                                                       .last = save,
+                                                       .start_ns = save->create_ns,
+                                                       .end_ns = save->end_ns,
+                                                       .bytes = save->bytes,
+                                                       .nr_files = 1,
+                                                       .step = TR_UNKNOWN,
+                                                       .own = save->thread == rank->trainer,
+                                                       .fsynced = save->fsynced,
+                                                       .renamed = save->renamed,
+                                                       .in_place = save->in_place && !save->renamed,
+                                                       .removed_ns = save->removed_ns};
     return 0;
 }
 

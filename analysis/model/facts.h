@@ -21,19 +21,19 @@ struct rank;
 struct rank_facts {
     const struct rank *rank;
     uint64_t windows, window_ns, class_ns[BC_MAX];
-    float *waits;      /* owned; data wait of the first FACTS_WAITS_MAX windows, ns */
+    float *waits; /* owned; data wait of the first FACTS_WAITS_MAX windows, ns */
     size_t nr_waits;
     struct histogram step_lengths;
     /* The training thread itself, in its data time and in all windows. */
     uint64_t data_ns, data_read_ns, data_blocked_ns; /* over all windows */
-    uint64_t cpu_ns, runnable_ns, cpu_span_ns; /* over the steady part; span 0: not known */
+    uint64_t cpu_ns, runnable_ns, cpu_span_ns;       /* over the steady part; span 0: not known */
 };
 
 /* One loader process (or a training process that loads for itself), over the steady part of the run. */
 struct loader_facts {
     const struct process *process;
     const struct rank *rank;
-    uint64_t span_ns;    /* how long it was there */
+    uint64_t span_ns;                             /* how long it was there */
     uint64_t read_ns, meta_ns, recv_ns, write_ns; /* inside calls on data: files, their directories, peers */
     uint64_t sleep_ns, other_wait_ns, idle_ns;    /* idle: waiting to be told what to load */
     uint64_t cpu_ns, runnable_ns;
@@ -50,9 +50,9 @@ struct group_facts {
 /* What the training processes did with files before their first step. */
 struct start_facts {
     uint64_t software_ns, software_calls, software_failed; /* imports */
-    const struct group *software; /* where most of it lies; NULL */
+    const struct group *software;                          /* where most of it lies; NULL */
     uint64_t load_ns, load_bytes;
-    const struct group *load;     /* likewise */
+    const struct group *load; /* likewise */
 };
 
 struct facts {
@@ -66,15 +66,15 @@ struct facts {
     uint64_t lost, unknown; /* of the inputs */
 
     /* What earlier finders blamed, so that later ones can tell what follows from it. */
-    bool cpu_short;            /* cpu-affinity was raised */
-    const struct group *slow;  /* small-files or storage-slow was raised for it; NULL */
-    const char *slow_id;       /* which of the two */
+    bool cpu_short;           /* cpu-affinity was raised */
+    const struct group *slow; /* small-files or storage-slow was raised for it; NULL */
+    const char *slow_id;      /* which of the two */
 };
 
 /* All loaders of a rank together. */
 struct loader_sum {
-    size_t nr;         /* processes over the whole run: each epoch may have its own */
-    size_t at_once;    /* most at one time: the number of workers */
+    size_t nr;                 /* processes over the whole run: each epoch may have its own */
+    size_t at_once;            /* most at one time: the number of workers */
     uint64_t span_ns, busy_ns; /* busy: not waiting to be told what to load */
     uint64_t read_ns, meta_ns, recv_ns, blocked_ns, idle_ns, cpu_ns, runnable_ns, batches, batch_bytes, bytes;
     const struct loader_facts *slowest; /* most busy time a batch */

@@ -18,10 +18,10 @@ struct thread;
 
 struct feed_end {
     struct process *process;
-    struct thread *thread;  /* the last one that did */
+    struct thread *thread;               /* the last one that did */
     uint64_t calls, bytes;               /* of all scans: what kind of pipe it is */
     uint64_t survey_calls, survey_bytes; /* of these, what the survey counted: the full scan sees the same again */
-    uint64_t last_ns;       /* end of the latest burst */
+    uint64_t last_ns;                    /* end of the latest burst */
 };
 
 struct feed {

@@ -168,8 +168,8 @@ static void find_largest_children(struct dirs *dirs)
 /* Where libraries, code and the system's own files lie. */
 static size_t software_len(const char *path)
 {
-    static const char *const tops[] = {"/usr/", "/lib/", "/lib64/", "/etc/", "/proc/", "/sys/", "/bin/", "/sbin/", "/dev/",
-                                       "/run/"};
+    static const char *const tops[] = {"/usr/", "/lib/", "/lib64/", "/etc/", "/proc/",
+                                       "/sys/", "/bin/", "/sbin/",  "/dev/", "/run/"};
     static const char *const inside[] = {"/site-packages", "/dist-packages", "/lib/python", "/__pycache__"};
     for (size_t i = 0; i < sizeof(inside) / sizeof(*inside); i++) {
         const char *at = strstr(path, inside[i]);
@@ -222,8 +222,8 @@ static bool stands_for_all(const struct dir *dir)
 {
     if (dir->largest_child * 2 > dir->below)
         return false;
-    bool many = dir->children > TH_GROUP_CHILDREN ||
-                (dir->numbered >= TH_GROUP_NUMBERED && dir->numbered * 2 >= dir->children);
+    bool many =
+        dir->children > TH_GROUP_CHILDREN || (dir->numbered >= TH_GROUP_NUMBERED && dir->numbered * 2 >= dir->children);
     /* Right below the root lie /tmp, /home and /data: only very many can be alike there. */
     return dir->depth >= 2 ? many : dir->depth == 1 && dir->children > TH_GROUP_TOP_CHILDREN;
 }
@@ -268,7 +268,8 @@ static struct group *path_group(struct groups *groups, const struct dirs *dirs, 
     if (!copy_path(path, name->text, len))
         return NULL;
     if (name->text[0] != '/' || is_code(name->text))
-        return group_get(groups, name->host, GROUP_SOFTWARE, is_file && name->text[0] == '/' ? path : name->text, mount);
+        return group_get(groups, name->host, GROUP_SOFTWARE, is_file && name->text[0] == '/' ? path : name->text,
+                         mount);
     const struct dir *dir = collapse(dirs, name->host, path, &collapsed);
     if (is_file && !collapsed && dir && dir->files <= TH_GROUP_FILES)
         return group_get(groups, name->host, GROUP_FILE, name->text, mount);

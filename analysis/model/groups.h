@@ -19,7 +19,7 @@ struct names;
 enum group_kind { GROUP_DIR, GROUP_FILE, GROUP_PEER, GROUP_SOFTWARE, GROUP_MEMORY };
 
 struct group {
-    uint32_t index;            /* 0 .. nr-1, in order of first appearance */
+    uint32_t index; /* 0 .. nr-1, in order of first appearance */
     uint32_t host;
     enum group_kind kind;      /* SOFTWARE: code, system and configuration; MEMORY: /dev/shm */
     const char *text;          /* owned */

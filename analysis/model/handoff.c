@@ -10,8 +10,8 @@
 struct handoff_piece {
     uint64_t start_ns, end_ns;
     struct thread *thread;
-    uint64_t inode;  /* 0: a wait for another thread */
-    uint32_t waker;  /* that ended it */
+    uint64_t inode; /* 0: a wait for another thread */
+    uint32_t waker; /* that ended it */
     bool read, write, workers_made;
 };
 
@@ -206,12 +206,13 @@ static bool piece_of(const struct job *job, const struct event *event, struct ha
         /* The last message to a worker is None: that there is no more to do. */
         if (io->op == TR_io_op_write && io->size_bytes < (uint64_t)TH_INDEX_MIN_BYTES * io->count)
             return false;
-        *ret = (struct handoff_piece){io->start_ns, io->start_ns + io->dur_ns, job->thread, .inode = io->inode,
-                                      .read = io->op == TR_io_op_read, .write = io->op == TR_io_op_write};
+        *ret = (struct handoff_piece){
+            io->start_ns,       io->start_ns + io->dur_ns,       job->thread,
+            .inode = io->inode, .read = io->op == TR_io_op_read, .write = io->op == TR_io_op_write};
         return io->inode;
     case EV_child:
-        *ret = (struct handoff_piece){event->u.child.start_ns, event->u.child.start_ns, job->thread,
-                                      .workers_made = true};
+        *ret =
+            (struct handoff_piece){event->u.child.start_ns, event->u.child.start_ns, job->thread, .workers_made = true};
         return true;
     default:
         return false;
@@ -222,8 +223,7 @@ int handoff_learn(struct job *job, const struct event *event)
 {
     struct handoff_piece piece;
     struct handoff *handoff = job->process->handoff;
-    while (handoff && handoff->head < handoff->nr &&
-           handoff->pieces[handoff->head].end_ns + TH_LATE_NS < event->ts_ns)
+    while (handoff && handoff->head < handoff->nr && handoff->pieces[handoff->head].end_ns + TH_LATE_NS < event->ts_ns)
         judge(job, job->process, &handoff->pieces[handoff->head++]);
     if (!piece_of(job, event, &piece))
         return 0;

@@ -4,8 +4,8 @@
  * for the pin-memory thread that reads it; what it then exchanges with the worker to get at the batch's memory; and,
  * once batches flow, what its queue threads write to the workers' index pipes: one message for each batch taken, a
  * little later, or a lot when threads contend for the GIL. Such a message without the rest is a hand-over too: that
- * batch was taken in passing, for batches that come out of order are. What a pipe is for is known for certain only after a while (bursts are told late),
- * so pieces are judged with a delay of TH_LATE_NS. */
+ * batch was taken in passing, for batches that come out of order are. What a pipe is for is known for certain only
+ * after a while (bursts are told late), so pieces are judged with a delay of TH_LATE_NS. */
 #ifndef TRSHIM_ANALYSIS_HANDOFF_H
 #define TRSHIM_ANALYSIS_HANDOFF_H
 
@@ -19,19 +19,20 @@ struct thread;
 struct handoff {
     struct handoff_piece *pieces; /* owned; not judged yet, oldest first */
     size_t head, nr, capacity;
-    bool flowing;                 /* a batch was read since the workers were made */
-    bool ahead;                   /* it is the pin-memory thread that tells workers what to load, ahead of training */
+    bool flowing; /* a batch was read since the workers were made */
+    bool ahead;   /* it is the pin-memory thread that tells workers what to load, ahead of training */
     bool open;
-    bool ordered;                 /* its message to a worker was seen: nothing more belongs to it */
-    uint64_t start_ns, end_ns;    /* of the hand-over being formed */
-    struct thread *pinned;        /* the thread that waits for the pin-memory thread, NULL if there is none */
-    struct stepper stepper;       /* survey: makes the statistics */
+    bool ordered;              /* its message to a worker was seen: nothing more belongs to it */
+    uint64_t start_ns, end_ns; /* of the hand-over being formed */
+    struct thread *pinned;     /* the thread that waits for the pin-memory thread, NULL if there is none */
+    struct stepper stepper;    /* survey: makes the statistics */
     struct step_stats stats;
 };
 
 void handoff_free(struct handoff *handoff); /* accepts NULL */
 
-/* Looks at an event of job->process. Hand-overs go to the stepper of its rank, or, before there are ranks, of its own. */
+/* Looks at an event of job->process. Hand-overs go to the stepper of its rank, or, before there are ranks, of its own.
+ */
 int handoff_learn(struct job *job, const struct event *event);
 
 /* No more events: judges what is held back. */

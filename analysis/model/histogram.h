@@ -1,4 +1,5 @@
-/* histogram.h - percentiles of many values in little memory: counts in log-linear slots, 16 per doubling (error < 4 %). */
+/* histogram.h - percentiles of many values in little memory: counts in log-linear slots, 16 per doubling (error < 4 %).
+ */
 #ifndef TRSHIM_ANALYSIS_HISTOGRAM_H
 #define TRSHIM_ANALYSIS_HISTOGRAM_H
 

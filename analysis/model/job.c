@@ -15,7 +15,11 @@ int job_new(const struct options *options, struct job **ret)
     struct job *job = calloc(1, sizeof(*job));
     if (!job)
         return -ENOMEM;
-    *job = (struct job){.options = options, .world_size = -1, .method = ANCHORS_run, .found = ANCHORS_run, .per_step = 1,
+    *job = (struct job){.options = options,
+                        .world_size = -1,
+                        .method = ANCHORS_run,
+                        .found = ANCHORS_run,
+                        .per_step = 1,
                         .surveying = true};
     if (options->steps == STEP_METHOD_nvtx && options->steps_regex) {
         if (regcomp(&job->regex, options->steps_regex, REG_EXTENDED | REG_NOSUB)) {
@@ -102,8 +106,13 @@ static struct process *process_add(struct job *job, uint32_t host, uint32_t pid,
     struct process *process = calloc(1, sizeof(*process));
     if (!process)
         return NULL;
-    *process = (struct process){.older = map_find(&job->by_pid, pid_key(host, pid)), .host = host, .pid = pid,
-                                .start_ns = start_ns, .last_ns = start_ns, .rank_env = -1, .world = -1,
+    *process = (struct process){.older = map_find(&job->by_pid, pid_key(host, pid)),
+                                .host = host,
+                                .pid = pid,
+                                .start_ns = start_ns,
+                                .last_ns = start_ns,
+                                .rank_env = -1,
+                                .world = -1,
                                 .local_rank = -1};
     if (map_put(&job->by_pid, pid_key(host, pid), process)) {
         free(process);
@@ -138,8 +147,8 @@ static struct thread *thread_get(struct job *job, struct process *process, uint3
         free(thread);
         return NULL;
     }
-    *thread = (struct thread){.next = process->threads, .process = process, .tid = tid, .start_ns = at_ns,
-                              .last_ns = at_ns};
+    *thread =
+        (struct thread){.next = process->threads, .process = process, .tid = tid, .start_ns = at_ns, .last_ns = at_ns};
     return process->threads = thread;
 }
 
@@ -321,8 +330,8 @@ struct extent job_extent(const struct job *job)
     struct extent longest = {0, 0};
     for (size_t i = 0; i < job->nr_extents; i++) {
         const struct extent *extent = &job->extents[i];
-        if (extent->first_ns <= extent->last_ns && (!longest.last_ns || extent->last_ns - extent->first_ns >
-                                                                            longest.last_ns - longest.first_ns))
+        if (extent->first_ns <= extent->last_ns &&
+            (!longest.last_ns || extent->last_ns - extent->first_ns > longest.last_ns - longest.first_ns))
             longest = *extent;
     }
     return longest;

@@ -30,7 +30,7 @@ enum role {
     ROLE_other,
     ROLE_launcher, /* has trainers below it: torchrun's agent, mp.spawn's parent */
     ROLE_trainer,
-    ROLE_worker,   /* feeds a trainer with batches */
+    ROLE_worker, /* feeds a trainer with batches */
 };
 
 struct attr {
@@ -53,8 +53,8 @@ struct anchors {
     struct step_stats stats[ANCHORS_MAX];
     struct range_pattern *patterns; /* owned; NVTX ranges */
     size_t nr_patterns;
-    uint64_t last_end_ns;  /* of any anchor */
-    uint64_t data_end_ns;  /* of the last DataLoader range, 0 none */
+    uint64_t last_end_ns;   /* of any anchor */
+    uint64_t data_end_ns;   /* of the last DataLoader range, 0 none */
     uint64_t first_data_ns; /* length of the first DataLoader range */
     uint64_t first_data_start_ns;
 };
@@ -78,55 +78,55 @@ struct process {
     uint32_t host, pid, ppid;
     struct process *parent; /* NULL unknown or not recorded; set by job_settle() */
     uint64_t start_ns, last_ns;
-    uint64_t exit_ns;      /* 0: it did not say that it ended */
+    uint64_t exit_ns; /* 0: it did not say that it ended */
     int32_t rank_env, world, local_rank, attempt;
     char *comm, *cmd, *host_name; /* owned */
-    struct thread *threads; /* owned, newest first */
-    struct attr *attrs;    /* owned */
-    struct tr_self cost;   /* the recorder's latest account of itself */
+    struct thread *threads;       /* owned, newest first */
+    struct attr *attrs;           /* owned */
+    struct tr_self cost;          /* the recorder's latest account of itself */
     enum role role;
-    struct rank *rank;     /* that it trains, or works for; NULL */
-    bool announced;        /* it said who it is */
-    bool fed;              /* other processes bring it batches */
-    bool feeds;            /* it brings batches to a trainer */
+    struct rank *rank;          /* that it trains, or works for; NULL */
+    bool announced;             /* it said who it is */
+    bool fed;                   /* other processes bring it batches */
+    bool feeds;                 /* it brings batches to a trainer */
     struct microbatches *micro; /* owned; survey of hand-overs; NULL while there are none */
-    uint32_t phase;        /* which of job->per_step hand-overs begins a step */
-    struct handoff *handoff; /* owned; see handoff.h; NULL while no batch was handed over */
+    uint32_t phase;             /* which of job->per_step hand-overs begins a step */
+    struct handoff *handoff;    /* owned; see handoff.h; NULL while no batch was handed over */
 };
 
 /* A checkpoint: one or more files written together. */
 struct checkpoint {
     const struct rank *rank;
-    const char *path;       /* of the file, or of the directory of several; owned by the job */
+    const char *path;            /* of the file, or of the directory of several; owned by the job */
     const struct thread *thread; /* that wrote it */
     const struct save *last;     /* its latest file */
     uint64_t start_ns, end_ns, bytes, nr_files;
-    uint64_t stall_ns;      /* of the training thread; filled by pass_breakdown */
-    uint64_t copy_ns;       /* of that before it began, copying the state for its writer; likewise */
-    uint64_t write_ns;      /* of that inside write, fsync, rename; likewise */
-    int64_t step;           /* window it began in, TR_UNKNOWN; filled by pass_breakdown */
-    bool own;               /* written by the training thread itself */
-    uint64_t removed_ns;    /* a file of it unlinked, or replaced by a later one; 0 never */
+    uint64_t stall_ns;   /* of the training thread; filled by pass_breakdown */
+    uint64_t copy_ns;    /* of that before it began, copying the state for its writer; likewise */
+    uint64_t write_ns;   /* of that inside write, fsync, rename; likewise */
+    int64_t step;        /* window it began in, TR_UNKNOWN; filled by pass_breakdown */
+    bool own;            /* written by the training thread itself */
+    uint64_t removed_ns; /* a file of it unlinked, or replaced by a later one; 0 never */
     bool fsynced, renamed, in_place;
-    bool removed;           /* before training was over: tidying up afterwards is no retention */
+    bool removed; /* before training was over: tidying up afterwards is no retention */
 };
 
 /* A rank: one training process of one attempt. */
 struct rank {
-    size_t index;           /* in job->ranks */
-    int number;             /* global rank */
+    size_t index; /* in job->ranks */
+    int number;   /* global rank */
     int attempt;
-    const char *source;     /* "env", "order", "single" */
+    const char *source; /* "env", "order", "single" */
     struct process *process;
-    struct thread *trainer; /* the training thread */
+    struct thread *trainer;  /* the training thread */
     struct step_stats stats; /* of its points, from the survey */
-    struct map_key pattern; /* of the NVTX ranges that are its steps */
-    uint32_t warmup;        /* windows at the begin that are warm-up */
-    uint64_t step_base;     /* number of its first window */
-    uint64_t begin_ns;      /* first point; start of the process when the run is one window */
-    uint64_t end_ns;        /* end of the loop */
-    uint64_t steady_ns;     /* end of warm-up */
-    bool waits_only;        /* its thread has no DataLoader ranges: judged by what it waits for */
+    struct map_key pattern;  /* of the NVTX ranges that are its steps */
+    uint32_t warmup;         /* windows at the begin that are warm-up */
+    uint64_t step_base;      /* number of its first window */
+    uint64_t begin_ns;       /* first point; start of the process when the run is one window */
+    uint64_t end_ns;         /* end of the loop */
+    uint64_t steady_ns;      /* end of warm-up */
+    bool waits_only;         /* its thread has no DataLoader ranges: judged by what it waits for */
 
     struct checkpoint *checkpoints; /* owned; in order of start */
     size_t nr_checkpoints;
@@ -134,10 +134,10 @@ struct rank {
 
     /* Full scan: points that have passed, oldest first; consumed by pass_breakdown. */
     struct stepper stepper;
-    uint64_t *points;       /* owned ring, capacity a power of two */
+    uint64_t *points; /* owned ring, capacity a power of two */
     size_t points_head, nr_points, points_capacity;
-    bool finished;          /* no more points will come */
-    bool failed;            /* out of memory while a point came */
+    bool finished; /* no more points will come */
+    bool failed;   /* out of memory while a point came */
 };
 
 struct job {
@@ -150,22 +150,22 @@ struct job {
 
     struct process *first, *last; /* owned */
     struct map by_pid, by_tid;
-    struct rank **ranks;      /* owned; ascending by number, attempt. Set by job_settle() */
+    struct rank **ranks; /* owned; ascending by number, attempt. Set by job_settle() */
     size_t nr_ranks;
-    int world_size;           /* -1 unknown */
+    int world_size; /* -1 unknown */
 
     enum anchor_method method;
     double confidence;        /* of what was found, even when it is not used */
     enum anchor_method found; /* best method seen; ANCHORS_run if none */
     bool needs_hand_offs;
-    uint32_t per_step;        /* hand-overs of one step */
+    uint32_t per_step; /* hand-overs of one step */
 
     uint64_t nr_events, nr_gaps;
     uint64_t gap_ns, gap_since_ns; /* time without detail that nobody had asked for */
-    uint64_t unmatched;       /* events whose process never said who it is */
+    uint64_t unmatched;            /* events whose process never said who it is */
     struct extent {
         uint64_t first_ns, last_ns; /* of the events of one host */
-    } *extents;                 /* owned; by host */
+    } * extents;                    /* owned; by host */
     size_t nr_extents;
 
     /* The event the passes look at. */
@@ -175,8 +175,8 @@ struct job {
     const struct receive *receive; /* a receive of this thread that is complete with it, NULL if none is */
     struct receive received;
 
-    struct facts *facts;      /* what passes found, for those after them; owned by the engine */
-    regex_t regex;            /* of options, if has_regex */
+    struct facts *facts; /* what passes found, for those after them; owned by the engine */
+    regex_t regex;       /* of options, if has_regex */
     bool has_regex;
     bool surveying;
 };

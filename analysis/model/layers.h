@@ -18,8 +18,7 @@ struct span {
 };
 
 /* What [from, to) is made of: ret_ns[layer], and ret_ns[LAYER_MAX] where there is none. 0 or -ENOMEM. */
-int layers_split(const struct span *spans, size_t nr, uint64_t from_ns, uint64_t to_ns,
-                 uint64_t ret_ns[LAYER_MAX + 1]);
+int layers_split(const struct span *spans, size_t nr, uint64_t from_ns, uint64_t to_ns, uint64_t ret_ns[LAYER_MAX + 1]);
 
 /* Joins spans of one layer that are at most `gap_ns` apart by making the earlier one longer: what a thread does between
  * two reads of one batch belongs to them. `spans` must be in order of start. */

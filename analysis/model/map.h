@@ -20,10 +20,11 @@ struct map {
 /* A zeroed struct map is an empty one. */
 void map_done(struct map *map);
 
-void *map_find(const struct map *map, struct map_key key); /* NULL if there is none */
+void *map_find(const struct map *map, struct map_key key);     /* NULL if there is none */
 int map_put(struct map *map, struct map_key key, void *value); /* replaces; 0 or -ENOMEM */
 
-/* A key for a text, with `salt` to keep kinds of texts apart. Two texts with one key are as likely as a memory error. */
+/* A key for a text, with `salt` to keep kinds of texts apart. Two texts with one key are as likely as a memory error.
+ */
 struct map_key map_hash(const char *text, uint64_t salt);
 
 #endif

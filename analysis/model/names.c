@@ -35,8 +35,7 @@ static struct name *intern(struct names *names, uint32_t host, const struct tr_n
         free(text);
         return NULL;
     }
-    *name = (struct name){.text = text, .dev = event->dev, .host = host, .pid = event->pid,
-                           .kind = event->kind};
+    *name = (struct name){.text = text, .dev = event->dev, .host = host, .pid = event->pid, .kind = event->kind};
     if (names->last)
         names->last->next = name;
     else

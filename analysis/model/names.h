@@ -16,8 +16,8 @@
 struct group;
 
 struct name {
-    struct name *next;   /* in order of first appearance */
-    const char *text;    /* owned by names */
+    struct name *next; /* in order of first appearance */
+    const char *text;  /* owned by names */
     uint64_t dev;
     uint32_t host, pid;  /* pid: the first that announced it */
     bool shared;         /* others did too */
@@ -26,7 +26,7 @@ struct name {
 };
 
 struct names {
-    struct map by_id;   /* (host, pid, id) */
+    struct map by_id; /* (host, pid, id) */
     struct map by_text;
     struct name *first, *last; /* owned */
     size_t nr;

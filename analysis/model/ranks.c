@@ -93,9 +93,9 @@ int job_settle(struct job *job)
     }
     choose_method(job);
     /* With hand-overs told by ranges, only traffic between ranks can say that several are one step. */
-    job->needs_hand_offs = allowed(job, ANCHORS_dataloader) &&
-                           (job->found == ANCHORS_run ||
-                            (job->found == ANCHORS_dataloader && passing(job, ANCHORS_dataloader) > 1));
+    job->needs_hand_offs =
+        allowed(job, ANCHORS_dataloader) &&
+        (job->found == ANCHORS_run || (job->found == ANCHORS_dataloader && passing(job, ANCHORS_dataloader) > 1));
     return groups_build(&job->groups, &job->names, &job->mounts);
 }
 
@@ -169,8 +169,8 @@ static int rank_add(struct job *job, struct process *process, struct thread *thr
     struct rank *rank = calloc(1, sizeof(*rank));
     if (!rank)
         return -ENOMEM;
-    *rank = (struct rank){.number = process->rank_env, .attempt = process->attempt, .process = process,
-                          .trainer = thread};
+    *rank =
+        (struct rank){.number = process->rank_env, .attempt = process->attempt, .process = process, .trainer = thread};
     process->rank = rank;
     process->role = ROLE_trainer;
     ranks[job->nr_ranks++] = rank;

@@ -20,8 +20,8 @@ bool receives_learn(struct receives *receives, const struct event *event, struct
 {
     const struct tr_sock_io *io = &event->u.sock_io;
     const struct tr_wait *wait = &event->u.wait;
-    if (event->kind == EV_wait && (wait->kind == TR_wait_kind_poll || wait->kind == TR_wait_kind_select ||
-                                   wait->kind == TR_wait_kind_epoll)) {
+    if (event->kind == EV_wait &&
+        (wait->kind == TR_wait_kind_poll || wait->kind == TR_wait_kind_select || wait->kind == TR_wait_kind_epoll)) {
         receives->wait_end_ns = wait->start_ns + wait->dur_ns;
         receives->wait_ns = wait->dur_ns;
         take_wait(receives);
@@ -30,8 +30,8 @@ bool receives_learn(struct receives *receives, const struct event *event, struct
     if (event->kind != EV_sock_io || io->op != TR_io_op_read || !io->name)
         return false;
     *ret = receives->open;
-    receives->open = (struct receive){io->name, io->count, io->size_bytes, io->start_ns,
-                                      io->count > 1 ? io->busy_ns : io->dur_ns, 0};
+    receives->open = (struct receive){
+        io->name, io->count, io->size_bytes, io->start_ns, io->count > 1 ? io->busy_ns : io->dur_ns, 0};
     take_wait(receives);
     return ret->name != 0;
 }

@@ -11,11 +11,11 @@
 #include "analysis/event.h"
 
 struct receive {
-    uint32_t name;   /* the peer, as in the event; 0 none */
+    uint32_t name; /* the peer, as in the event; 0 none */
     uint16_t count;
     uint32_t bytes;
-    uint64_t start_ns; /* of the first read */
-    uint64_t busy_ns;  /* in the reads */
+    uint64_t start_ns;  /* of the first read */
+    uint64_t busy_ns;   /* in the reads */
     uint64_t waited_ns; /* right before the first of them */
 };
 

@@ -92,8 +92,12 @@ static int created(struct saves *saves, struct process *process, struct thread *
     struct save *save = slot ? calloc(1, sizeof(*save)) : NULL;
     if (!save)
         return -ENOMEM;
-    *save = (struct save){.process = process, .thread = thread, .name = name, .final = name,
-                          .create_ns = op->start_ns, .end_ns = op->start_ns + op->dur_ns,
+    *save = (struct save){.process = process,
+                          .thread = thread,
+                          .name = name,
+                          .final = name,
+                          .create_ns = op->start_ns,
+                          .end_ns = op->start_ns + op->dur_ns,
                           .create_anchors = thread->nr_anchors,
                           .in_place = slot->latest && slot->listed && !slot->latest->removed_ns};
     if (save->in_place)
@@ -105,8 +109,8 @@ static int created(struct saves *saves, struct process *process, struct thread *
 /* Not even a candidate: too small for any checkpoint. */
 static bool negligible(const struct save *save)
 {
-    return save->bytes < (save_named_so(save->name->text) ? (uint64_t)TH_CKPT_NAMED_BYTES
-                                                          : (uint64_t)TH_CKPT_TRAINER_BYTES);
+    return save->bytes <
+           (save_named_so(save->name->text) ? (uint64_t)TH_CKPT_NAMED_BYTES : (uint64_t)TH_CKPT_TRAINER_BYTES);
 }
 
 static void closed(struct saves *saves, struct thread *thread, struct save_slot *slot, const struct tr_file_op *op)

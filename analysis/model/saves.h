@@ -18,16 +18,16 @@ struct thread;
 
 /* One writing of one file. Kept if it could be a checkpoint. */
 struct save {
-    struct save *next;           /* in order of creation */
+    struct save *next; /* in order of creation */
     struct process *process;
     struct thread *thread;
-    const struct name *name;     /* as created */
-    const struct name *final;    /* after renames */
-    const char *moved_to;        /* new path of its directory, borrowed from a name; NULL */
+    const struct name *name;              /* as created */
+    const struct name *final;             /* after renames */
+    const char *moved_to;                 /* new path of its directory, borrowed from a name; NULL */
     uint64_t create_ns, close_ns, end_ns; /* end: of close, fsync, rename, whichever is last */
     uint64_t bytes;
-    uint64_t create_anchors, close_anchors; /* anchors its thread had passed */
-    uint64_t removed_ns;         /* unlinked, or replaced by a later one; 0 never */
+    uint64_t create_anchors, close_anchors;  /* anchors its thread had passed */
+    uint64_t removed_ns;                     /* unlinked, or replaced by a later one; 0 never */
     bool closed, fsynced, renamed, in_place; /* in_place: created over an earlier one */
 };
 

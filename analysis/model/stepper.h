@@ -3,7 +3,8 @@
  * A mark is a point where it is; a NVTX range that is a step has its point at its begin; Optimizer.step ranges have it
  * at their end, and those that belong to one step (parameter groups, several engines: back to back, neither data nor a
  * forward pass between) are one anchor; a DataLoader hand-off has it at its end. Window i of a rank is
- * [point i, point i+1]. Points come out late: an anchor is only known to be the last of its step when the next comes. */
+ * [point i, point i+1]. Points come out late: an anchor is only known to be the last of its step when the next comes.
+ */
 #ifndef TRSHIM_ANALYSIS_STEPPER_H
 #define TRSHIM_ANALYSIS_STEPPER_H
 
@@ -19,7 +20,7 @@ enum anchor_method {
 #define METHOD(name) ANCHORS_##name,
     ANCHOR_METHODS(METHOD)
 #undef METHOD
-    ANCHORS_MAX
+        ANCHORS_MAX
 };
 
 extern const char *const anchor_method_names[ANCHORS_MAX];
@@ -36,11 +37,11 @@ struct step_anchor {
 
 struct stepper {
     enum anchor_method method;
-    uint32_t per_step, phase;    /* dataloader: hand-offs (micro-batches) of one step; which of them begins it */
+    uint32_t per_step, phase; /* dataloader: hand-offs (micro-batches) of one step; which of them begins it */
     struct step_anchor early[STEPPER_EARLY];
     size_t nr_early;
-    bool settled;                /* early ones are decided */
-    bool open;                   /* group holds anchors whose step may not be complete */
+    bool settled; /* early ones are decided */
+    bool open;    /* group holds anchors whose step may not be complete */
     struct step_anchor group;
     bool data_since;
     uint64_t gaps[STEPPER_GAPS]; /* between the latest steps */

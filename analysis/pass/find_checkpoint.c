@@ -69,7 +69,8 @@ static void find_sync(struct report *report, const struct job *job, const struct
         severity = SEVERITY_MEDIUM;
     const char *reason = sync_reason(sum);
     const struct mount *mount = mounts_find(&job->mounts, facts->rank->process->host, 0, sum->last->path);
-    struct finding *finding = finding_raise(report, "checkpoint-sync", reason, severity, confidence > 0 ? confidence : 0.7);
+    struct finding *finding =
+        finding_raise(report, "checkpoint-sync", reason, severity, confidence > 0 ? confidence : 0.7);
     finding_add_rank(finding, facts->rank->number);
     finding_lost(finding, (int64_t)sum->stall_ns, sum->stall_ns / 1e9);
     finding_set_count(finding, "count", sum->nr);
@@ -124,7 +125,8 @@ static void find_interval(struct report *report, const struct job *job)
     finding_set_time(finding, "interval", interval);
     finding_set_time(finding, "best", best);
     finding_set_time(finding, "stall", stall);
-    finding_set_time(finding, "mtbf", TH_CKPT_MTBF_HOURS * HOUR_NS / (double)(job->world_size > 0 ? job->world_size : 1));
+    finding_set_time(finding, "mtbf",
+                     TH_CKPT_MTBF_HOURS * HOUR_NS / (double)(job->world_size > 0 ? job->world_size : 1));
     if (sum.nr)
         finding_set_count(finding, "count", sum.nr);
     finding_what(finding, key);
@@ -158,7 +160,8 @@ static void find_unsafe(struct report *report, const struct rank *rank, const st
     bool renamed = !sum->no_rename;
     /* Only an old checkpoint that is overwritten puts what was safe at risk. */
     enum severity severity = sum->in_place ? SEVERITY_HIGH : SEVERITY_LOW;
-    struct finding *finding = finding_raise(report, "checkpoint-unsafe", renamed ? "renamed" : "in place", severity, 0.9);
+    struct finding *finding =
+        finding_raise(report, "checkpoint-unsafe", renamed ? "renamed" : "in place", severity, 0.9);
     finding_add_rank(finding, rank->number);
     finding_set(finding, "path", "%s", sum->last->path);
     finding_set_count(finding, "count", sum->nr);
@@ -183,8 +186,8 @@ static void find_cut_off(struct report *report, const struct job *job, const str
     const struct save *save = rank->cut_off;
     if (!save)
         return;
-    struct finding *finding = finding_raise(report, "checkpoint-unsafe", "cut off",
-                                            save->in_place ? SEVERITY_HIGH : SEVERITY_LOW, 0.8);
+    struct finding *finding =
+        finding_raise(report, "checkpoint-unsafe", "cut off", save->in_place ? SEVERITY_HIGH : SEVERITY_LOW, 0.8);
     finding_add_rank(finding, rank->number);
     finding_set(finding, "path", "%s", save->name->text);
     finding_set_count(finding, "count", rank->nr_checkpoints + 1);
@@ -213,5 +216,5 @@ static int finish(void *arg, struct report *report)
     return 0;
 }
 
-const struct pass find_checkpoint = {"find-checkpoint", "checkpoint-sync, -interval, -retention, -unsafe", finder_new,
-                                     NULL, finish, free};
+const struct pass find_checkpoint = {
+    "find-checkpoint", "checkpoint-sync, -interval, -retention, -unsafe", finder_new, NULL, finish, free};

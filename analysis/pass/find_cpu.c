@@ -17,9 +17,8 @@ static bool mask_is_shared(const struct job *job, const struct rank *rank)
     const char *mask = process_attr(rank->process, "cpu.affinity");
     for (size_t i = 0; i < job->nr_ranks && mask; i++) {
         const struct process *other = job->ranks[i]->process;
-        const char *theirs = other != rank->process && other->host == rank->process->host
-                                 ? process_attr(other, "cpu.affinity")
-                                 : NULL;
+        const char *theirs =
+            other != rank->process && other->host == rank->process->host ? process_attr(other, "cpu.affinity") : NULL;
         if (theirs && !strcmp(theirs, mask))
             return true;
     }
@@ -42,8 +41,8 @@ static void look_at(struct report *report, const struct job *job, const struct r
         return;
     const char *mask = process_attr(rank->process, "cpu.affinity"), *cpus = process_attr(rank->process, "cpu.allowed");
     bool by_cgroup = cpus && allowed < strtod(cpus, NULL), shared = !by_cgroup && mask_is_shared(job, rank);
-    struct finding *finding = finding_raise(report, "cpu-affinity", by_cgroup ? "cgroup" : mask,
-                                            severity_of_share(ready), 0.9 * confidence);
+    struct finding *finding =
+        finding_raise(report, "cpu-affinity", by_cgroup ? "cgroup" : mask, severity_of_share(ready), 0.9 * confidence);
     job->facts->cpu_short = true;
     finding_add_rank(finding, rank->number);
     finding_set(finding, "processes", "%.0f", processes);

@@ -16,9 +16,9 @@ struct pass {
     /* Makes the state. `job` (model/job.h) is kept up to date by the engine and outlives the pass, as `report` does:
      * rows that are many (steps) are added while the events come. */
     void *(*new)(const struct options *options, struct job *job, struct report *report);
-    int (*event)(void *self, const struct event *event);   /* event borrowed until return; 0 or -errno; NULL: none */
-    int (*finish)(void *self, struct report *report);      /* adds tables and findings; 0 or -errno */
-    void (*free)(void *self);                              /* accepts NULL */
+    int (*event)(void *self, const struct event *event); /* event borrowed until return; 0 or -errno; NULL: none */
+    int (*finish)(void *self, struct report *report);    /* adds tables and findings; 0 or -errno */
+    void (*free)(void *self);                            /* accepts NULL */
 };
 
 extern const struct pass *const passes[]; /* NULL-terminated */

@@ -22,10 +22,9 @@
 #include "analysis/report/report.h"
 
 static const enum breakdown_class class_of_layer[LAYER_MAX + 1] = {
-    [LAYER_KERNEL] = BC_compute,       [LAYER_COMM] = BC_comm_exposed, [LAYER_COPY] = BC_copy_exposed,
-    [LAYER_DATA] = BC_dataloader,      [LAYER_CHECKPOINT] = BC_checkpoint,
-    [LAYER_SYNC] = BC_sync,            [LAYER_BLOCKED] = BC_other,
-    [LAYER_MAX] = BC_compute, /* running: on a job without a GPU that is computing */
+    [LAYER_KERNEL] = BC_compute,  [LAYER_COMM] = BC_comm_exposed,     [LAYER_COPY] = BC_copy_exposed,
+    [LAYER_DATA] = BC_dataloader, [LAYER_CHECKPOINT] = BC_checkpoint, [LAYER_SYNC] = BC_sync,
+    [LAYER_BLOCKED] = BC_other,   [LAYER_MAX] = BC_compute, /* running: on a job without a GPU that is computing */
 };
 
 /* One rank. The current window begins at `start` and is summed up to `cursor`. */
@@ -37,11 +36,11 @@ struct window_state {
     size_t nr_exits;
     struct pieces pieces;
     uint64_t start_ns, cursor_ns;
-    uint64_t sum_ns[BC_MAX];  /* of [start, cursor) */
-    uint64_t index;           /* of the current window */
-    size_t next_checkpoint;   /* first that may overlap what is ahead */
-    uint64_t content_ns;      /* latest end of anything the thread told of */
-    bool ranges;              /* it has DataLoader ranges */
+    uint64_t sum_ns[BC_MAX]; /* of [start, cursor) */
+    uint64_t index;          /* of the current window */
+    size_t next_checkpoint;  /* first that may overlap what is ahead */
+    uint64_t content_ns;     /* latest end of anything the thread told of */
+    bool ranges;             /* it has DataLoader ranges */
     struct rank_facts *facts;
 };
 
@@ -83,7 +82,7 @@ static bool alloc_facts(struct job *job)
     return true;
 }
 
-static void *new(const struct options *options, struct job *job, struct report *report)
+static void *new (const struct options *options, struct job *job, struct report *report)
 {
     struct pass_breakdown *self = calloc(1, sizeof(*self));
     if (!self)
@@ -97,8 +96,11 @@ static void *new(const struct options *options, struct job *job, struct report *
     }
     for (size_t i = 0; i < job->nr_ranks; i++) {
         struct rank *rank = job->ranks[i];
-        self->windows[i] = (struct window_state){.rank = rank, .start_ns = rank->begin_ns, .cursor_ns = rank->begin_ns,
-                                                 .ranges = !rank->waits_only, .facts = &job->facts->ranks[i]};
+        self->windows[i] = (struct window_state){.rank = rank,
+                                                 .start_ns = rank->begin_ns,
+                                                 .cursor_ns = rank->begin_ns,
+                                                 .ranges = !rank->waits_only,
+                                                 .facts = &job->facts->ranks[i]};
     }
     return self;
 }
@@ -232,7 +234,7 @@ static bool is_exchange(const struct piece *piece)
  * begin of the checkpoint, if it neither fetches data in between (an evaluation) nor takes longer than copying does. An
  * empty span if so, and for what it writes itself, where that much before the file is made is mostly something else. */
 static struct span copying(const struct pass_breakdown *self, const struct window_state *state,
-                             const struct checkpoint *checkpoint)
+                           const struct checkpoint *checkpoint)
 {
     uint64_t from = state->start_ns, to = checkpoint->start_ns;
     if (checkpoint->own || self->job->method != ANCHORS_optimizer || state->cursor_ns != state->start_ns || to <= from)
@@ -276,8 +278,8 @@ static int make_spans(struct pass_breakdown *self, struct window_state *state, u
         /* A burst that is nothing of its own is blocked only while inside its calls. */
         bool is_burst = layer == LAYER_BLOCKED && piece->busy_ns && piece->busy_ns < piece->end_ns - piece->start_ns;
         if (layer != LAYER_MAX)
-            self->spans[nr++] = (struct span){
-                start_ns, is_burst ? piece->start_ns + piece->busy_ns : piece->end_ns, layer};
+            self->spans[nr++] =
+                (struct span){start_ns, is_burst ? piece->start_ns + piece->busy_ns : piece->end_ns, layer};
     }
     if (!state->ranges) /* what is done between two reads of a batch belongs to fetching it */
         layers_join(self->spans, nr, LAYER_DATA, TH_JOIN_NS);
@@ -398,10 +400,15 @@ static int close_window(struct pass_breakdown *self, struct window_state *state,
     int rc = sum_up(self, state, end_ns);
     if (rc)
         return rc;
-    struct report_step row = {.step = (uint32_t)(state->rank->step_base + state->index), .rank = state->rank->number,
-                              .warmup = state->index < state->rank->warmup, .incomplete = incomplete,
-                              .start_ns = state->start_ns, .end_ns = end_ns, .comm_wait_ns = TR_UNKNOWN,
-                              .comm_transfer_ns = TR_UNKNOWN, .pp_bubble_ns = TR_UNKNOWN,
+    struct report_step row = {.step = (uint32_t)(state->rank->step_base + state->index),
+                              .rank = state->rank->number,
+                              .warmup = state->index < state->rank->warmup,
+                              .incomplete = incomplete,
+                              .start_ns = state->start_ns,
+                              .end_ns = end_ns,
+                              .comm_wait_ns = TR_UNKNOWN,
+                              .comm_transfer_ns = TR_UNKNOWN,
+                              .pp_bubble_ns = TR_UNKNOWN,
                               .comm_overlapped_ns = TR_UNKNOWN};
     for (unsigned i = 0; i < BC_MAX; i++)
         row.class_ns[i] = (int64_t)state->sum_ns[i];
@@ -444,7 +451,8 @@ static int advance(struct pass_breakdown *self, struct window_state *state, uint
 static int add_read(struct window_state *state, const struct name *place, uint64_t start_ns, uint64_t dur_ns,
                     uint32_t busy_ns, uint16_t count)
 {
-    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_READ, .start_ns = start_ns,
+    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_READ,
+                                                      .start_ns = start_ns,
                                                       .end_ns = start_ns + dur_ns,
                                                       .busy_ns = count > 1 ? busy_ns : dur_ns,
                                                       .group = place ? place->group : NULL});
@@ -453,8 +461,11 @@ static int add_read(struct window_state *state, const struct name *place, uint64
 static int add_wait(struct window_state *state, unsigned kind, uint64_t obj, uint32_t waker, uint64_t start_ns,
                     uint64_t dur_ns)
 {
-    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_WAIT, .start_ns = start_ns,
-                                                      .end_ns = start_ns + dur_ns, .obj = obj, .waker = waker,
+    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_WAIT,
+                                                      .start_ns = start_ns,
+                                                      .end_ns = start_ns + dur_ns,
+                                                      .obj = obj,
+                                                      .waker = waker,
                                                       .wait_kind = (uint8_t)kind});
 }
 
@@ -472,11 +483,13 @@ static int add_piece(struct pass_breakdown *self, struct window_state *state, co
     case EV_anchor:
         return anchor->kind != TR_anchor_kind_dataloader
                    ? 0
-                   : pieces_add(&state->pieces, &(struct piece){.kind = PIECE_DATA_RANGE, .start_ns = anchor->start_ns,
+                   : pieces_add(&state->pieces, &(struct piece){.kind = PIECE_DATA_RANGE,
+                                                                .start_ns = anchor->start_ns,
                                                                 .end_ns = anchor->start_ns + anchor->dur_ns});
     case EV_file_io:
         if (io->op == TR_io_op_write)
-            return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_WRITE, .start_ns = io->start_ns,
+            return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_WRITE,
+                                                              .start_ns = io->start_ns,
                                                               .end_ns = io->start_ns + io->dur_ns,
                                                               .busy_ns = io->count > 1 ? io->busy_ns : io->dur_ns});
         return add_read(state, self->job->name, io->start_ns, io->dur_ns, io->busy_ns, io->count);
@@ -489,7 +502,8 @@ static int add_piece(struct pass_breakdown *self, struct window_state *state, co
     case EV_pipe_io:
         if (pipe_io->op == TR_io_op_write)
             return 0;
-        return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_FEED, .start_ns = pipe_io->start_ns,
+        return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_FEED,
+                                                          .start_ns = pipe_io->start_ns,
                                                           .end_ns = pipe_io->start_ns + pipe_io->dur_ns,
                                                           .obj = pipe_io->inode});
     case EV_wait:
@@ -499,7 +513,8 @@ static int add_piece(struct pass_breakdown *self, struct window_state *state, co
     case EV_wait_sum:
         return pieces_spread(&state->pieces, event->u.wait_sum.since_ns, event->ts_ns, event->u.wait_sum.total_ns);
     case EV_file_op:
-        return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_FILE_OP, .start_ns = file->start_ns,
+        return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_FILE_OP,
+                                                          .start_ns = file->start_ns,
                                                           .end_ns = file->start_ns + file->dur_ns});
     default:
         return 0;

@@ -13,7 +13,7 @@ struct pass_checkpoints {
     struct job *job;
 };
 
-static void *new(const struct options *options, struct job *job, struct report *report)
+static void *new (const struct options *options, struct job *job, struct report *report)
 {
     struct pass_checkpoints *self = calloc(1, sizeof(*self));
     if (self)
@@ -24,19 +24,18 @@ static void *new(const struct options *options, struct job *job, struct report *
 static int add_row(struct report *report, const struct rank *rank, const struct checkpoint *checkpoint)
 {
     uint64_t duration = checkpoint->end_ns - checkpoint->start_ns;
-    return report_add_checkpoint(
-        report, &(struct report_checkpoint){
-                    .rank = rank->number,
-                    .path = checkpoint->path,
-                    .bytes = checkpoint->bytes,
-                    .start_ns = checkpoint->start_ns,
-                    .duration_ns = duration,
-                    .stall_ns = checkpoint->stall_ns,
-                    .step = checkpoint->step,
-                    .sync = checkpoint_is_sync(checkpoint),
-                    .safe = checkpoint->fsynced && checkpoint->renamed,
-                    .survives = !checkpoint->removed,
-                });
+    return report_add_checkpoint(report, &(struct report_checkpoint){
+                                             .rank = rank->number,
+                                             .path = checkpoint->path,
+                                             .bytes = checkpoint->bytes,
+                                             .start_ns = checkpoint->start_ns,
+                                             .duration_ns = duration,
+                                             .stall_ns = checkpoint->stall_ns,
+                                             .step = checkpoint->step,
+                                             .sync = checkpoint_is_sync(checkpoint),
+                                             .safe = checkpoint->fsynced && checkpoint->renamed,
+                                             .survives = !checkpoint->removed,
+                                         });
 }
 
 static int finish(void *arg, struct report *report)

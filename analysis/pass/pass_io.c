@@ -1,8 +1,8 @@
 /* pass_io.c - what was read and written, by directory group, large file and peer.
  *
  * Sums every burst of every thread into its group (model/groups.h) for the table; and, apart, what loaders did while
- * steps ran, for the findings: start-up, imports and the trainers' own files are no data loading. A burst tells the time
- * of its calls together, so a call is taken to be of average length. */
+ * steps ran, for the findings: start-up, imports and the trainers' own files are no data loading. A burst tells the
+ * time of its calls together, so a call is taken to be of average length. */
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -73,7 +73,7 @@ static bool find_steady(struct pass_io *self)
     return true;
 }
 
-static void *new(const struct options *options, struct job *job, struct report *report)
+static void *new (const struct options *options, struct job *job, struct report *report)
 {
     struct pass_io *self = calloc(1, sizeof(*self));
     if (!self)
@@ -227,8 +227,8 @@ static int changed(struct pass_io *self, const struct tr_file_op *op)
 static int received(struct pass_io *self, const struct receive *receive)
 {
     uint64_t ns = receive->waited_ns + receive->busy_ns;
-    return transferred(self, job_name(self->job, self->job->process, receive->name), TR_io_op_read, 1, receive->bytes, 0, receive->start_ns, ns,
-                       TR_HOW_DEVICE_UNKNOWN);
+    return transferred(self, job_name(self->job, self->job->process, receive->name), TR_io_op_read, 1, receive->bytes,
+                       0, receive->start_ns, ns, TR_HOW_DEVICE_UNKNOWN);
 }
 
 static int event(void *arg, const struct event *event)

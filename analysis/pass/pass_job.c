@@ -14,7 +14,7 @@ struct pass_job {
     struct job *job;
 };
 
-static void *new(const struct options *options, struct job *job, struct report *report)
+static void *new (const struct options *options, struct job *job, struct report *report)
 {
     struct pass_job *self = calloc(1, sizeof(*self));
     if (self)
@@ -59,10 +59,13 @@ static int add_rank(struct report *report, const struct rank *rank)
     if (nr)
         qsort(versions, nr, sizeof(*versions), by_key);
     rc = rc ? rc
-            : report_add_rank(report, &(struct report_rank){.rank = rank->number, .attempt = rank->attempt,
-                                                            .host = rank->process->host, .pid = rank->process->pid,
+            : report_add_rank(report, &(struct report_rank){.rank = rank->number,
+                                                            .attempt = rank->attempt,
+                                                            .host = rank->process->host,
+                                                            .pid = rank->process->pid,
                                                             .host_name = rank->process->host_name,
-                                                            .rank_source = rank->source, .versions = versions,
+                                                            .rank_source = rank->source,
+                                                            .versions = versions,
                                                             .nr_versions = nr});
     free(versions);
     return rc;

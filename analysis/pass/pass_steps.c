@@ -13,7 +13,7 @@ struct pass_steps {
     struct job *job;
 };
 
-static void *new(const struct options *options, struct job *job, struct report *report)
+static void *new (const struct options *options, struct job *job, struct report *report)
 {
     struct pass_steps *self = calloc(1, sizeof(*self));
     if (self)

@@ -31,8 +31,8 @@ struct cpu_stretch {
 struct loader {
     struct loader *next;
     struct process *process;
-    uint64_t from_ns, to_ns;    /* of the steps on its host */
-    uint64_t last_ns;           /* last heard of */
+    uint64_t from_ns, to_ns; /* of the steps on its host */
+    uint64_t last_ns;        /* last heard of */
     uint64_t read_ns, meta_ns, recv_ns, write_ns, sleep_ns, other_wait_ns, bytes;
     struct pipe_wait pipes[PIPES_MAX];
     size_t nr_pipes;
@@ -60,7 +60,7 @@ static void pass_free(void *arg)
     free(self);
 }
 
-static void *new(const struct options *options, struct job *job, struct report *report)
+static void *new (const struct options *options, struct job *job, struct report *report)
 {
     struct pass_workers *self = calloc(1, sizeof(*self));
     if (!self)
@@ -182,8 +182,9 @@ static void see_receive(struct pass_workers *self, struct loader *loader, const 
 {
     if (!is_data(job_name(self->job, self->job->process, receive->name)))
         return;
-    loader->recv_ns += within(receive->start_ns, receive->busy_ns, loader->from_ns, loader->to_ns) +
-                       within(receive->start_ns - receive->waited_ns, receive->waited_ns, loader->from_ns, loader->to_ns);
+    loader->recv_ns +=
+        within(receive->start_ns, receive->busy_ns, loader->from_ns, loader->to_ns) +
+        within(receive->start_ns - receive->waited_ns, receive->waited_ns, loader->from_ns, loader->to_ns);
     if (receive->start_ns >= loader->from_ns && receive->start_ns < loader->to_ns)
         loader->bytes += receive->bytes;
 }
@@ -339,14 +340,17 @@ static int finish(void *arg, struct report *report)
     const struct facts *facts = self->job->facts;
     for (size_t i = 0; i < facts->nr_loaders && !rc; i++) {
         const struct loader_facts *one = &facts->loaders[i];
-        rc = report_add_worker(
-            report, &(struct report_worker){.rank = one->rank->number, .host = one->process->host,
-                                            .pid = one->process->pid,
-                                            .reading_ns = one->read_ns + one->meta_ns + one->recv_ns,
-                                            .cpu_ns = one->cpu_ns, .runnable_ns = one->runnable_ns,
-                                            .blocked_ns = one->idle_ns,
-                                            .waiting_ns = one->sleep_ns + one->other_wait_ns, .span_ns = one->span_ns, .batches = one->batches,
-                                            .bytes_read = one->bytes});
+        rc = report_add_worker(report, &(struct report_worker){.rank = one->rank->number,
+                                                               .host = one->process->host,
+                                                               .pid = one->process->pid,
+                                                               .reading_ns = one->read_ns + one->meta_ns + one->recv_ns,
+                                                               .cpu_ns = one->cpu_ns,
+                                                               .runnable_ns = one->runnable_ns,
+                                                               .blocked_ns = one->idle_ns,
+                                                               .waiting_ns = one->sleep_ns + one->other_wait_ns,
+                                                               .span_ns = one->span_ns,
+                                                               .batches = one->batches,
+                                                               .bytes_read = one->bytes});
     }
     return rc;
 }

@@ -6,6 +6,7 @@
 extern const struct pass pass_job, pass_steps, pass_breakdown, pass_io, pass_workers, pass_checkpoints;
 extern const struct pass find_cpu, find_storage, find_dataloader, find_checkpoint, find_disk, find_start, find_quality;
 
+/* clang-format off: one a line */
 const struct pass *const passes[] = {
     &pass_job,
     &pass_steps,
@@ -22,3 +23,4 @@ const struct pass *const passes[] = {
     &find_quality,
     NULL,
 };
+/* clang-format on */

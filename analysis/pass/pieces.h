@@ -18,7 +18,7 @@ enum piece_kind {
     PIECE_WRITE,      /* writes to files */
     PIECE_FEED,       /* reads from a pipe */
     PIECE_WAIT,
-    PIECE_FILE_OP,    /* what changes files: rename, fsync, unlink */
+    PIECE_FILE_OP, /* what changes files: rename, fsync, unlink */
 };
 
 struct piece {

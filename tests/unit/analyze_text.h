@@ -2,8 +2,8 @@
 #ifndef TRSHIM_TESTS_ANALYZE_TEXT_H
 #define TRSHIM_TESTS_ANALYZE_TEXT_H
 
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

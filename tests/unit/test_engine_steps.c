@@ -175,7 +175,8 @@ static void nvtx_ranges_begin_steps(void **state)
     }
     say(&script, "1150ms a anchor pid=1 kind=nvtx name=90 dur=200ms");
     say_exit(&script, 1200);
-    struct report *report = script_analyze(&script, &(struct options){.steps = STEP_METHOD_nvtx, .steps_regex = "^step"});
+    struct report *report =
+        script_analyze(&script, &(struct options){.steps = STEP_METHOD_nvtx, .steps_regex = "^step"});
     assert_string_equal(report->steps.method, "nvtx");
     report_each_step(report, step_rows_add, &rows);
     assert_int_equal(rows.nr, 12);
@@ -217,8 +218,8 @@ static void micro_batches_are_grouped_by_what_follows_them(void **state)
         for (unsigned pid = 1; pid <= 2; pid++) {
             say(&script, "%ums a anchor pid=%u kind=dataloader name=2 dur=2ms", 1002 + 10 * i, pid);
             if (i % 3 == 2 && i < 60)
-                say(&script, "%ums a sock_io pid=%u tid=9 op=write name=3 count=4 size=4MiB busy=1ms dur=3ms", 1010 + 10 * i,
-                    pid);
+                say(&script, "%ums a sock_io pid=%u tid=9 op=write name=3 count=4 size=4MiB busy=1ms dur=3ms",
+                    1010 + 10 * i, pid);
         }
     say_exit(&script, 1700);
     say(&script, "1700ms a exit pid=2 how=exit start_ns=1700ms");

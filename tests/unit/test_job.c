@@ -131,7 +131,8 @@ static void a_child_uses_its_parents_names(void **state)
     say_trainer(&script, 10, 5, 10, NO_RANK);
     say(&script, "10ms a mount pid=10 dev=7 point=/data fstype=nfs4 source=store:/x");
     say(&script, "11ms a name pid=10 kind=dir id=40 dev=7 text=/data/train");
-    say(&script, "12ms a proc pid=12 ppid=10 how=fork schema=1 " NO_RANK " start_ns=12ms host=node-a boot=b comm=python3");
+    say(&script,
+        "12ms a proc pid=12 ppid=10 how=fork schema=1 " NO_RANK " start_ns=12ms host=node-a boot=b comm=python3");
     say_steps(&script, 10, 100, 12);
     say(&script, "200ms a file_io pid=12 op=read name=40 count=2 size=8KiB busy=1ms dur=2ms");
     say(&script, "201ms a file_io pid=12 op=read name=41 count=2 size=8KiB busy=1ms dur=2ms");
@@ -177,12 +178,9 @@ static void a_worker_is_who_feeds_the_trainer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_launcher_tells_the_rank),
-        cmocka_unit_test(without_a_launcher_the_order_counts),
-        cmocka_unit_test(a_second_attempt_counts_on),
-        cmocka_unit_test(a_pid_used_twice_is_two_processes),
-        cmocka_unit_test(a_rank_that_got_nowhere_is_there),
-        cmocka_unit_test(a_child_uses_its_parents_names),
+        cmocka_unit_test(the_launcher_tells_the_rank),       cmocka_unit_test(without_a_launcher_the_order_counts),
+        cmocka_unit_test(a_second_attempt_counts_on),        cmocka_unit_test(a_pid_used_twice_is_two_processes),
+        cmocka_unit_test(a_rank_that_got_nowhere_is_there),  cmocka_unit_test(a_child_uses_its_parents_names),
         cmocka_unit_test(a_worker_is_who_feeds_the_trainer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

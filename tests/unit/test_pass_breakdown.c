@@ -6,7 +6,8 @@
 /* One process, steps of 10 ms from 1 s on: 3 ms in the DataLoader, 6 ms running, 1 ms in Optimizer.step. */
 static void say_process(struct script *script)
 {
-    say(script, "0 a proc pid=1 how=start schema=1 rank=-1 world=-1 start_ns=0 host=a boot=b comm=python3 cmd=train.py");
+    say(script,
+        "0 a proc pid=1 how=start schema=1 rank=-1 world=-1 start_ns=0 host=a boot=b comm=python3 cmd=train.py");
     say(script, "0 a thread pid=1 how=start comm=python3");
     say(script, "0 a name pid=1 kind=range id=1 text=Optimizer.step#SGD.step");
     say(script, "0 a name pid=1 kind=range id=2 text=\"enumerate(DataLoader)#_Iter.__next__\"");
@@ -183,8 +184,8 @@ static void layers_agree_with_counting_every_instant(void **state)
         uint64_t expected[LAYER_MAX + 1], got[LAYER_MAX + 1], sum = 0;
         size_t nr = RANDOM(13);
         for (size_t i = 0; i < nr; i++)
-            spans[i] = (struct span){.start_ns = RANDOM(SPAN_TIME), .end_ns = RANDOM(SPAN_TIME),
-                                     .layer = RANDOM(LAYER_MAX)};
+            spans[i] =
+                (struct span){.start_ns = RANDOM(SPAN_TIME), .end_ns = RANDOM(SPAN_TIME), .layer = RANDOM(LAYER_MAX)};
         uint64_t from = RANDOM(SPAN_TIME), to = RANDOM(SPAN_TIME);
         split_by_counting(spans, nr, from, to, expected);
         assert_int_equal(layers_split(spans, nr, from, to, got), 0);

@@ -157,7 +157,8 @@ static void another_thread_saves_without_stopping_training(void **state)
             continue;
         unsigned at = 1100 + 100 * i, id = 30 + i / 20;
         say(&script, "%ums a file_op pid=1 tid=7 op=create name=%u dur=10us", at + 10, id);
-        say(&script, "%ums a file_io pid=1 tid=7 op=write name=%u count=8 size=96MiB busy=180ms dur=180ms", at + 200, id);
+        say(&script, "%ums a file_io pid=1 tid=7 op=write name=%u count=8 size=96MiB busy=180ms dur=180ms", at + 200,
+            id);
         say(&script, "%ums a file_op pid=1 tid=7 op=fsync name=%u dur=20ms", at + 240, id);
         say(&script, "%ums a file_op pid=1 tid=7 op=close name=%u size=96MiB", at + 241, id);
         say(&script, "%ums a file_op pid=1 tid=7 op=rename name=%u name2=%u", at + 242, id, id - 20);

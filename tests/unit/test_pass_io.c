@@ -60,7 +60,8 @@ static void a_receive_takes_as_long_as_its_peer(void **state)
     for (unsigned i = 0; i < 10; i++) {
         unsigned at = 100 + 20 * i;
         /* the wait of 10 ms is told after the read that followed it */
-        say(&script, "%u.2ms a sock_io pid=1 op=read name=3 count=1 size=4KiB busy=2us start_ns=%u.02ms dur=2us", at, at);
+        say(&script, "%u.2ms a sock_io pid=1 op=read name=3 count=1 size=4KiB busy=2us start_ns=%u.02ms dur=2us", at,
+            at);
         say(&script, "%u.3ms a wait pid=1 kind=poll obj=55 start_ns=%ums dur=10ms", at, at - 10);
     }
     struct report *report = script_analyze(&script, &(struct options){0});
