@@ -6,7 +6,8 @@
 extern const struct pass pass_job, pass_steps, pass_breakdown, pass_io, pass_workers, pass_checkpoints;
 extern const struct pass find_cpu, find_storage, find_dataloader, find_checkpoint, find_disk, find_start, find_quality;
 
-/* clang-format off: one a line */
+/* One a line. */
+/* clang-format off */
 const struct pass *const passes[] = {
     &pass_job,
     &pass_steps,
