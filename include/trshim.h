@@ -1,7 +1,8 @@
 /* trshim.h - the calls a job may make if it wants to. None is needed: trshim finds steps by itself.
  *
  * Header only, no library to link: without libtrshim.so preloaded the calls do nothing.
- * From Python:  import ctypes; step = getattr(ctypes.CDLL(None), "trshim_step", lambda n: None); step(ctypes.c_uint64(n)) */
+ * From Python:  import ctypes; step = getattr(ctypes.CDLL(None), "trshim_step", lambda n: None);
+ * step(ctypes.c_uint64(n)) */
 #ifndef TRSHIM_H
 #define TRSHIM_H
 

@@ -23,13 +23,13 @@ struct thread; /* the core's record of a thread */
 
 /* One per thread, in static TLS of the preload (initial-exec: a dynamic TLS access may allocate). */
 struct shim_tls {
-    struct thread *self;   /* NULL until the first recorded call; owned by the core */
-    void *frame;           /* stack frame of the hook we are in, NULL outside: guards re-entry */
-    uint8_t in_vfork;      /* set by the vfork stub: this may be a child that borrows our memory */
-    uint8_t after_dlopen;  /* set by the dlopen stub: something new may be mapped */
-    uint8_t dead;          /* the thread is past its destructors, or is one of ours: never record */
-    uint8_t ready;         /* enter() has said yes, and nothing has happened since that could change it */
-    uint32_t tid;          /* to tell a vfork child from its parent */
+    struct thread *self;  /* NULL until the first recorded call; owned by the core */
+    void *frame;          /* stack frame of the hook we are in, NULL outside: guards re-entry */
+    uint8_t in_vfork;     /* set by the vfork stub: this may be a child that borrows our memory */
+    uint8_t after_dlopen; /* set by the dlopen stub: something new may be mapped */
+    uint8_t dead;         /* the thread is past its destructors, or is one of ours: never record */
+    uint8_t ready;        /* enter() has said yes, and nothing has happened since that could change it */
+    uint32_t tid;         /* to tell a vfork child from its parent */
 };
 
 /* One call through a hook; lives on the hook's stack. */
@@ -86,8 +86,8 @@ struct shim_core {
     /* CUDA. caller: an address inside the library that asked. device of a c10::Device: index in the high byte. */
     void (*cuda_device)(struct shim_call *call, int device);
     void (*cuda_call)(struct shim_call *call, enum tr_cuda_act act, int err);
-    void (*segment)(struct shim_call *call, enum tr_segment_act act, enum tr_segment_kind kind, void *ptr, uint64_t size,
-                    int err, uint64_t free_bytes, const void *caller);
+    void (*segment)(struct shim_call *call, enum tr_segment_act act, enum tr_segment_kind kind, void *ptr,
+                    uint64_t size, int err, uint64_t free_bytes, const void *caller);
     void (*block)(struct shim_call *call, void *ptr, int64_t change, uint64_t allocated, uint64_t reserved,
                   uint16_t device);
     void (*oom)(struct shim_call *call, uint64_t asked, uint64_t allocated, uint64_t reserved, uint16_t device);

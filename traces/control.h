@@ -12,8 +12,8 @@
 
 struct tr_control {
     uint32_t magic;
-    uint32_t level;                    /* enum tr_level in force */
-    uint8_t off[TR_CONTROL_SLOTS];     /* by local rank: 1 while the rank is outside the steps asked for */
+    uint32_t level;                /* enum tr_level in force */
+    uint8_t off[TR_CONTROL_SLOTS]; /* by local rank: 1 while the rank is outside the steps asked for */
 };
 
 _Static_assert(sizeof(struct tr_control) <= 4096, "one page");

@@ -11,7 +11,7 @@
 
 /* ENUM(color, V(color, red)) -> enum tr_color { TR_color_red, TR_color_MAX } */
 #define V(e, n) TR_##e##_##n,
-#define ENUM(n, values) enum tr_##n { values TR_##n##_MAX };
+#define ENUM(n, values) enum tr_##n{values TR_##n##_MAX};
 #define EVENT(channel, level, name, fields, doc)
 #include "traces/events.def"
 #include "traces/undefine.h"

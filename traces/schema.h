@@ -20,16 +20,16 @@ struct schema_enum {
 struct schema_field {
     const char *name, *doc;
     enum field_type type;
-    uint16_t offset;               /* in the event's struct */
-    const struct schema_enum *en;  /* FT_enum only */
+    uint16_t offset;              /* in the event's struct */
+    const struct schema_enum *en; /* FT_enum only */
 };
 
 struct schema_event {
     const char *name, *doc;
     enum tr_channel channel;
     enum tr_level level;
-    uint16_t size;                 /* of the event's struct */
-    uint16_t nr_fields;            /* pid and tid included, they come first */
+    uint16_t size;      /* of the event's struct */
+    uint16_t nr_fields; /* pid and tid included, they come first */
     const struct schema_field *fields;
 };
 

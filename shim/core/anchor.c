@@ -14,7 +14,8 @@ bool core_begin(struct shim_call *call)
 {
     struct shim_tls *tls = process.preload->tls();
     void *frame = __builtin_frame_address(0);
-    if (process.excluded || tls->frame || tls->dead || atomic_load_explicit(&process.fork_pending, memory_order_relaxed) == 2)
+    if (process.excluded || tls->frame || tls->dead ||
+        atomic_load_explicit(&process.fork_pending, memory_order_relaxed) == 2)
         return false;
     tls->frame = frame;
     call->tls = tls;

@@ -33,12 +33,13 @@ static void send_number(const char *key, uint64_t value)
 /* Prefixes of the variables that may be recorded, and words that forbid it whatever the prefix. */
 static bool is_allowed(const char *name, size_t len)
 {
-    static const char *const prefixes[] = {"NCCL_",      "CUDA_",    "PYTORCH_",    "TORCH_",       "TORCHELASTIC_",
-                                           "OMP_",       "MKL_",     "KMP_",        "OPENBLAS_",    "GLOO_",
-                                           "UCX_",       "FI_",      "RDMAV_",      "XLA_",         "JAX_",
-                                           "DS_",        "RANK",     "LOCAL_RANK",  "WORLD_SIZE",   "LOCAL_WORLD_SIZE",
-                                           "GROUP_RANK", "NODE_RANK", "MASTER_",    "SLURM_PROCID", "SLURM_NTASKS",
-                                           "SLURM_JOB_ID", "SLURM_NODEID", "SLURM_LOCALID", "PYTHONMALLOC", "MALLOC_"};
+    static const char *const prefixes[] = {
+        "NCCL_",        "CUDA_",        "PYTORCH_",      "TORCH_",       "TORCHELASTIC_",
+        "OMP_",         "MKL_",         "KMP_",          "OPENBLAS_",    "GLOO_",
+        "UCX_",         "FI_",          "RDMAV_",        "XLA_",         "JAX_",
+        "DS_",          "RANK",         "LOCAL_RANK",    "WORLD_SIZE",   "LOCAL_WORLD_SIZE",
+        "GROUP_RANK",   "NODE_RANK",    "MASTER_",       "SLURM_PROCID", "SLURM_NTASKS",
+        "SLURM_JOB_ID", "SLURM_NODEID", "SLURM_LOCALID", "PYTHONMALLOC", "MALLOC_"};
     static const char *const forbidden[] = {"TOKEN", "KEY", "SECRET", "PASS"};
     for (size_t i = 0; i < sizeof(forbidden) / sizeof(*forbidden); i++)
         if (memmem(name, len, forbidden[i], strlen(forbidden[i])))

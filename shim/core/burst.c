@@ -6,7 +6,7 @@
 #include "shim/core/name.h"
 #include "shim/core/options.h"
 
-#define SLICE_GAP_NS 50000u /* waits in slices (the GIL: 5 ms each) are one wait if this little lies between */
+#define SLICE_GAP_NS 50000u   /* waits in slices (the GIL: 5 ms each) are one wait if this little lies between */
 #define DEVICE_CALL_NS 50000u /* faster calls cannot have gone to a device */
 
 static bool take(struct slot *slot)
@@ -87,8 +87,7 @@ static void emit(const struct thread *t, enum slot_kind kind, const struct burst
 static bool joins(const struct burst *b, const struct burst *call, uint64_t gap_ns)
 {
     return b->count && b->key == call->key && b->op == call->op && b->waker == call->waker &&
-           call->start_ns - b->end_ns <= gap_ns && b->count < UINT16_MAX &&
-           b->bytes + call->bytes <= UINT32_MAX;
+           call->start_ns - b->end_ns <= gap_ns && b->count < UINT16_MAX && b->bytes + call->bytes <= UINT32_MAX;
 }
 
 static void join(struct burst *b, const struct burst *call)
@@ -118,8 +117,8 @@ static void add(struct thread *t, enum slot_kind kind, struct burst *call, uint6
 {
     struct slot *slot = &t->slots[kind];
     struct burst done, *b = &slot->burst;
-    bool alone = call->busy_ns >= (kind == SLOT_CUDA ? BURST_SLOW_CUDA_NS : BURST_SLOW_NS) ||
-                 level_in_force() == LEVEL_FULL;
+    bool alone =
+        call->busy_ns >= (kind == SLOT_CUDA ? BURST_SLOW_CUDA_NS : BURST_SLOW_NS) || level_in_force() == LEVEL_FULL;
 
     if (!take(slot)) {
         emit(t, kind, call);
@@ -164,8 +163,8 @@ void burst_wait(struct thread *t, enum tr_wait_kind kind, uint64_t obj, uint32_t
         release(slot);
         return;
     }
-    struct burst call = {.key = obj, .start_ns = start_ns, .end_ns = end_ns, .busy_ns = dur, .count = 1,
-                         .waker = waker, .op = kind};
+    struct burst call = {
+        .key = obj, .start_ns = start_ns, .end_ns = end_ns, .busy_ns = dur, .count = 1, .waker = waker, .op = kind};
     add(t, SLOT_WAIT, &call, SLICE_GAP_NS, UINT64_MAX);
 }
 

@@ -1,18 +1,18 @@
 /* burst.h - joins small calls on one thing by one thread into one event.
  *
  * A burst ends when another thing is used, when more than BURST_GAP_NS pass between two calls, when it gets long or
- * large, at an anchor, and at the latest 0.5 s after its begin, then by the tender. A slow call is always a burst of its
- * own, so that latencies keep their tail. */
+ * large, at an anchor, and at the latest 0.5 s after its begin, then by the tender. A slow call is always a burst of
+ * its own, so that latencies keep their tail. */
 #ifndef TRSHIM_CORE_BURST_H
 #define TRSHIM_CORE_BURST_H
 
 #include "shim/core/thread.h"
 
-#define BURST_GAP_NS 1000000u        /* 1 ms */
-#define BURST_SPAN_NS 100000000u     /* 100 ms */
-#define BURST_STALE_NS 500000000u    /* 0.5 s */
-#define BURST_SLOW_NS 1000000u       /* a call this long stands alone */
-#define BURST_SLOW_CUDA_NS 20000u    /* and so does a call into CUDA: it blocked */
+#define BURST_GAP_NS 1000000u     /* 1 ms */
+#define BURST_SPAN_NS 100000000u  /* 100 ms */
+#define BURST_STALE_NS 500000000u /* 0.5 s */
+#define BURST_SLOW_NS 1000000u    /* a call this long stands alone */
+#define BURST_SLOW_CUDA_NS 20000u /* and so does a call into CUDA: it blocked */
 
 /* Adds one call (call->count == 1) to the thread's burst of that kind; emits what must be emitted. */
 void burst_add(struct thread *t, enum slot_kind kind, const struct burst *call);

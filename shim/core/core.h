@@ -22,14 +22,15 @@ struct process {
     uint32_t pid;
     int32_t rank, world, local_rank, attempt;
     uint64_t start_ns;
-    struct tr_control *control;        /* shared with record; NULL without one */
-    atomic_uint names_epoch;           /* a name not sent in this epoch is sent again before it is used */
-    atomic_ullong events;              /* for the self report */
+    struct tr_control *control; /* shared with record; NULL without one */
+    atomic_uint names_epoch;    /* a name not sent in this epoch is sent again before it is used */
+    atomic_ullong events;       /* for the self report */
     atomic_uint lost_names;
-    atomic_int fork_pending;           /* 1: LTTng in this child is still as fork left it; 2: being repaired */
-    bool excluded;                     /* --ranks leaves us out */
-    bool foreign_fork;                 /* liblttng-ust-fork is there and does what we would do around fork */
-    atomic_bool outside;               /* outside the steps asked for: no detail */
+    atomic_int fork_pending; /* 1: LTTng in this child is still as fork left it; 2: being repaired */
+    bool excluded;           /* --ranks leaves us out */
+    atomic_bool announced;   /* a session was there to hear `proc`: LTTng may register us late */
+    bool foreign_fork;       /* liblttng-ust-fork is there and does what we would do around fork */
+    atomic_bool outside;     /* outside the steps asked for: no detail */
     const struct shim_preload *preload;
 };
 

@@ -46,8 +46,8 @@ void call_segment(struct shim_call *call, enum tr_segment_act act, enum tr_segme
         return; /* cudaFree(NULL) is how programs wake CUDA up */
     uint32_t owner = library_name(caller);
     name_send(owner, t->tid);
-    EMIT(segment, t->tid, .act = (uint8_t)act, .kind = (uint8_t)kind, .device = (uint32_t)t->cuda_device, .owner = owner,
-         .err = err, .address = (uintptr_t)ptr, .size_bytes = size, .free_bytes = free_bytes,
+    EMIT(segment, t->tid, .act = (uint8_t)act, .kind = (uint8_t)kind, .device = (uint32_t)t->cuda_device,
+         .owner = owner, .err = err, .address = (uintptr_t)ptr, .size_bytes = size, .free_bytes = free_bytes,
          .start_ns = call->start_ns, .dur_ns = call->end_ns - call->start_ns);
 }
 

@@ -97,8 +97,7 @@ struct fd_entry *fd_opened(int fd, int dirfd, const char *path, int flags, bool 
         return e;
     }
     atomic_store_explicit(&e->dir, name_of_dir(path), memory_order_relaxed);
-    atomic_store_explicit(&e->name, name_it ? name_of(TR_name_kind_file, path, strlen(path)) : 0,
-                          memory_order_relaxed);
+    atomic_store_explicit(&e->name, name_it ? name_of(TR_name_kind_file, path, strlen(path)) : 0, memory_order_relaxed);
     publish(e, FD_FILE);
     return e;
 }

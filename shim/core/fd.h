@@ -10,14 +10,14 @@
 enum fd_kind { FD_UNKNOWN, FD_FILE, FD_PIPE, FD_SOCK, FD_OTHER };
 
 struct fd_entry {
-    _Atomic uint8_t kind;             /* enum fd_kind; written last */
-    _Atomic bool writes;              /* opened for writing: its end is told */
-    _Atomic uint32_t dir;             /* name id of the directory */
-    _Atomic uint32_t name;            /* name id of file or peer; 0: small so far, its directory stands for it */
+    _Atomic uint8_t kind;  /* enum fd_kind; written last */
+    _Atomic bool writes;   /* opened for writing: its end is told */
+    _Atomic uint32_t dir;  /* name id of the directory */
+    _Atomic uint32_t name; /* name id of file or peer; 0: small so far, its directory stands for it */
     _Atomic uint64_t inode;
     _Atomic uint64_t next_offset;
-    _Atomic uint64_t moved;           /* bytes so far */
-    _Atomic int error;                /* errno of the first write that failed, told with its end */
+    _Atomic uint64_t moved; /* bytes so far */
+    _Atomic int error;      /* errno of the first write that failed, told with its end */
 };
 
 /* The entry, filled if it was not. NULL: beyond the table, or a negative fd. */

@@ -22,7 +22,7 @@
 static const int always = 1, never = 0;
 
 static struct {
-    unsigned lowered;           /* gates closed so far, in the order of `first_to_go` */
+    unsigned lowered; /* gates closed so far, in the order of `first_to_go` */
     uint64_t calls, events, cpu_ns, at_ns;
     uint64_t retry_at_ns, retry_ns;
 } budget;
@@ -81,8 +81,8 @@ void gates_keep_budget(uint64_t now_ns, uint64_t tender_cpu_ns)
     if (budget.at_ns && now_ns - budget.at_ns < WINDOW_NS)
         return;
     uint64_t calls = threads_calls(), events = atomic_load(&process.events);
-    uint64_t cost_ns = (calls - budget.calls) * CALL_NS + (events - budget.events) * EVENT_NS +
-                       (tender_cpu_ns - budget.cpu_ns);
+    uint64_t cost_ns =
+        (calls - budget.calls) * CALL_NS + (events - budget.events) * EVENT_NS + (tender_cpu_ns - budget.cpu_ns);
     uint64_t allowed_ns = (now_ns - budget.at_ns) / 100 * options.budget_percent;
     bool first = !budget.at_ns;
 

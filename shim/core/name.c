@@ -15,10 +15,10 @@
 #define MAX_RANGE_NAMES 20000 /* ranges named "step 4711" must not push out files */
 
 struct name {
-    atomic_ullong hash;      /* 0 free */
-    atomic_uint ready;       /* 1 once the rest is valid */
+    atomic_ullong hash; /* 0 free */
+    atomic_uint ready;  /* 1 once the rest is valid */
     atomic_uint sent_epoch;
-    uint32_t text;           /* offset in texts */
+    uint32_t text; /* offset in texts */
     uint32_t kind;
     uint64_t dev;
 };
@@ -124,7 +124,8 @@ uint32_t name_of(enum tr_name_kind kind, const char *text, size_t len)
     if (!names || !text)
         return 0;
     uint64_t hash = hash_of(kind, text, len);
-    for (uint32_t probe = 0, slot = (uint32_t)(hash & (NR_NAMES - 1)); probe < 64; probe++, slot = (slot + 1) & (NR_NAMES - 1)) {
+    for (uint32_t probe = 0, slot = (uint32_t)(hash & (NR_NAMES - 1)); probe < 64;
+         probe++, slot = (slot + 1) & (NR_NAMES - 1)) {
         unsigned long long seen = atomic_load_explicit(&names[slot].hash, memory_order_acquire);
         if (!seen) {
             if (kind == TR_name_kind_range &&
@@ -142,7 +143,8 @@ uint32_t name_of(enum tr_name_kind kind, const char *text, size_t len)
 uint32_t name_of_dir(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash ? name_of(TR_name_kind_dir, slash == path ? "/" : path, slash == path ? 1 : (size_t)(slash - path)) : 0;
+    return slash ? name_of(TR_name_kind_dir, slash == path ? "/" : path, slash == path ? 1 : (size_t)(slash - path))
+                 : 0;
 }
 
 void name_send(uint32_t id, uint32_t tid)

@@ -19,10 +19,25 @@ struct nvtx_callbacks {
 
 enum { EXPORT_CALLBACKS = 1 };
 enum { MODULE_CORE = 1, MODULE_CORE2 = 5 };
-enum { CORE_MARK_EX = 1, CORE_MARK_A = 2, CORE_RANGE_START_EX = 4, CORE_RANGE_START_A = 5, CORE_RANGE_END = 7,
-       CORE_RANGE_PUSH_EX = 8, CORE_RANGE_PUSH_A = 9, CORE_RANGE_POP = 11 };
-enum { CORE2_MARK_EX = 1, CORE2_RANGE_START_EX = 2, CORE2_RANGE_END = 3, CORE2_RANGE_PUSH_EX = 4, CORE2_RANGE_POP = 5,
-       CORE2_REGISTER_STRING_A = 10, CORE2_CREATE_A = 12 };
+enum {
+    CORE_MARK_EX = 1,
+    CORE_MARK_A = 2,
+    CORE_RANGE_START_EX = 4,
+    CORE_RANGE_START_A = 5,
+    CORE_RANGE_END = 7,
+    CORE_RANGE_PUSH_EX = 8,
+    CORE_RANGE_PUSH_A = 9,
+    CORE_RANGE_POP = 11
+};
+enum {
+    CORE2_MARK_EX = 1,
+    CORE2_RANGE_START_EX = 2,
+    CORE2_RANGE_END = 3,
+    CORE2_RANGE_PUSH_EX = 4,
+    CORE2_RANGE_POP = 5,
+    CORE2_REGISTER_STRING_A = 10,
+    CORE2_CREATE_A = 12
+};
 
 struct nvtx_attributes {
     uint16_t version, size;
@@ -207,12 +222,9 @@ static const struct entry core_entries[] = {
 };
 
 static const struct entry core2_entries[] = {
-    {CORE2_MARK_EX, (nvtx_function)domain_mark_ex},
-    {CORE2_RANGE_START_EX, (nvtx_function)domain_range_start_ex},
-    {CORE2_RANGE_END, (nvtx_function)domain_range_stop},
-    {CORE2_RANGE_PUSH_EX, (nvtx_function)domain_push_ex},
-    {CORE2_RANGE_POP, (nvtx_function)domain_pop},
-    {CORE2_REGISTER_STRING_A, (nvtx_function)register_string},
+    {CORE2_MARK_EX, (nvtx_function)domain_mark_ex},      {CORE2_RANGE_START_EX, (nvtx_function)domain_range_start_ex},
+    {CORE2_RANGE_END, (nvtx_function)domain_range_stop}, {CORE2_RANGE_PUSH_EX, (nvtx_function)domain_push_ex},
+    {CORE2_RANGE_POP, (nvtx_function)domain_pop},        {CORE2_REGISTER_STRING_A, (nvtx_function)register_string},
     {CORE2_CREATE_A, (nvtx_function)create_domain},
 };
 

@@ -7,17 +7,17 @@
 
 struct step_window {
     bool set;
-    uint64_t from, to;      /* --steps A:B, both included */
-    uint64_t every, take;   /* --every N:M */
+    uint64_t from, to;    /* --steps A:B, both included */
+    uint64_t every, take; /* --every N:M */
 };
 
 struct shim_options {
-    const char *control;    /* borrowed from the environment */
+    const char *control; /* borrowed from the environment */
     const char *ranks;
     struct step_window window;
     bool ranges;
-    uint64_t wait_ns;       /* shorter waits are summed */
-    uint64_t hang_ns;       /* 0: no watchdog */
+    uint64_t wait_ns;        /* shorter waits are summed */
+    uint64_t hang_ns;        /* 0: no watchdog */
     unsigned budget_percent; /* of a core; 0: no limit */
     int verbose;
 };

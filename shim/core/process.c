@@ -45,8 +45,8 @@ static void read_rank(void)
 {
     static const char *const rank[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", NULL};
     static const char *const world[] = {"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
-    static const char *const local[] = {"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK",
-                                        "MPI_LOCALRANKID", NULL};
+    static const char *const local[] = {"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                        NULL};
     static const char *const attempt[] = {"TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT", NULL};
     process.rank = env_number(rank, -1);
     process.world = env_number(world, -1);
@@ -174,6 +174,7 @@ static void send_thread(struct thread *t, void *arg)
 
 void process_send(enum tr_proc_how how, bool attributes)
 {
+    atomic_store(&process.announced, lttng_ust_tracepoint_enabled(trshim, proc));
     EMIT(proc, process.pid, .how = (uint8_t)how, .schema = TR_SCHEMA, .ppid = (uint32_t)getppid(), .rank = process.rank,
          .world = process.world, .local_rank = process.local_rank, .attempt = process.attempt,
          .start_ns = process.start_ns, .host = host, .boot = boot, .comm = comm, .cmd = command);
@@ -276,6 +277,8 @@ void process_end(enum tr_exit_how how, int status)
     static atomic_uint ended; /* pid: a fork child ends for itself */
     if (atomic_exchange(&ended, process.pid) == process.pid)
         return;
+    if (!atomic_load(&process.announced))
+        process_send(TR_proc_how_resend, true);
     threads_flush();
     struct thread *t = process.preload->tls()->self;
     if (t)

@@ -46,7 +46,8 @@ static int is_fork_helper(struct dl_phdr_info *info, size_t size, void *arg)
     return strstr(info->dlpi_name, "liblttng-ust-fork") != NULL;
 }
 
-__attribute__((visibility("default"))) const struct shim_core *trshim_core_start(int late, const struct shim_preload *preload);
+__attribute__((visibility("default"))) const struct shim_core *trshim_core_start(int late,
+                                                                                 const struct shim_preload *preload);
 
 const struct shim_core *trshim_core_start(int late, const struct shim_preload *preload)
 {

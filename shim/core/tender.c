@@ -41,7 +41,8 @@ static void watch(struct thread *t, void *now_)
     int kind = atomic_load(&t->open_kind);
     uint64_t key = atomic_load(&t->open_key), obj = key;
     uint32_t name = 0;
-    if (kind == TR_wait_kind_file || kind == TR_wait_kind_poll || kind == TR_wait_kind_epoll || kind == TR_wait_kind_sock) {
+    if (kind == TR_wait_kind_file || kind == TR_wait_kind_poll || kind == TR_wait_kind_epoll ||
+        kind == TR_wait_kind_sock) {
         struct fd_entry *e = fd_lookup((int)key);
         obj = e ? atomic_load(&e->inode) : 0;
         name = e ? atomic_load(&e->name) : 0;
@@ -58,8 +59,7 @@ static void watch(struct thread *t, void *now_)
 void tender_send_self(void)
 {
     EMIT(self, process.pid, .cpu_ns = atomic_load(&own_cpu_ns), .events = atomic_load(&process.events),
-         .calls = threads_calls(), .lost_names = atomic_load(&process.lost_names),
-         .level = (uint32_t)level_in_force());
+         .calls = threads_calls(), .lost_names = atomic_load(&process.lost_names), .level = (uint32_t)level_in_force());
 }
 
 /* Everything later events refer to, for a session that has just begun or after a while. */
@@ -85,8 +85,9 @@ static void *tend(void *arg)
         nanosleep(&wake, NULL);
         uint64_t now = now_ns();
         bool listens = lttng_ust_tracepoint_enabled(trshim, proc);
-        if (listens && (!listened || now - last_state >= RESEND_NS)) {
-            send_state(!listened);
+        bool is_new = listens && (!listened || !atomic_load(&process.announced));
+        if (is_new || (listens && now - last_state >= RESEND_NS)) {
+            send_state(is_new);
             last_state = now;
         }
         listened = listens;

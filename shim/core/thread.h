@@ -15,15 +15,15 @@ enum slot_kind { SLOT_FILE, SLOT_META, SLOT_PIPE, SLOT_SOCK, SLOT_WAIT, SLOT_CUD
 
 /* A burst in the making. count == 0: empty. */
 struct burst {
-    uint64_t key;         /* name id, or inode; SLOT_WAIT: obj */
+    uint64_t key; /* name id, or inode; SLOT_WAIT: obj */
     uint64_t start_ns, end_ns, busy_ns;
     uint64_t bytes;
     uint64_t device_bytes;
     uint32_t count, opens, failed;
     uint32_t waker;
-    uint8_t op;           /* enum tr_io_op, or enum tr_wait_kind */
+    uint8_t op; /* enum tr_io_op, or enum tr_wait_kind */
     bool random;
-    bool sampled;         /* device_bytes means something */
+    bool sampled; /* device_bytes means something */
 };
 
 struct slot {
@@ -46,7 +46,7 @@ struct thread {
     char comm[16];
     bool is_main;
 
-    _Atomic uint64_t calls;           /* observed; only the thread itself adds */
+    _Atomic uint64_t calls; /* observed; only the thread itself adds */
     struct slot slots[SLOT_MAX];
     struct wait_total waits[TR_wait_kind_MAX];
 
@@ -54,21 +54,25 @@ struct thread {
     _Atomic uint64_t open_start_ns, open_key, reported_ns;
     atomic_int open_kind;
 
-    uint64_t last_inblock;            /* of getrusage, for device_bytes */
+    uint64_t last_inblock; /* of getrusage, for device_bytes */
     _Atomic uint64_t cpu_sampled_ns;
-    struct tr_cpu cpu;                /* last sample taken by the thread itself */
+    struct tr_cpu cpu; /* last sample taken by the thread itself */
 
-    struct shim_tls *tls;             /* valid while live */
-    int32_t cuda_device;              /* the thread's current one, as cudaSetDevice was last told */
+    struct shim_tls *tls; /* valid while live */
+    int32_t cuda_device;  /* the thread's current one, as cudaSetDevice was last told */
 
     /* from closing() to closed(): what the descriptor stood for */
     uint32_t closing_name, closing_dir; /* dir 0: nothing to tell */
     uint64_t closing_bytes;
     int closing_error; /* of an earlier write */
 
-    sigset_t fork_mask;               /* between fork_prepare and its end */
+    sigset_t fork_mask; /* between fork_prepare and its end */
 
-    struct { const void *record; uint64_t start_ns; uint32_t name; } ranges[32]; /* open ranges, innermost last */
+    struct {
+        const void *record;
+        uint64_t start_ns;
+        uint32_t name;
+    } ranges[32]; /* open ranges, innermost last */
     uint32_t depth;
 };
 
@@ -94,8 +98,8 @@ void threads_flush(void);
 
 /* Sends `thread` and, if it is due, `cpu`. */
 void thread_send(struct thread *t, enum tr_thread_how how);
-void thread_sample_cpu(struct thread *t);          /* by the thread itself, at anchors and long waits */
-void thread_sample_cpu_of(struct thread *t);       /* by the tender */
+void thread_sample_cpu(struct thread *t);    /* by the thread itself, at anchors and long waits */
+void thread_sample_cpu_of(struct thread *t); /* by the tender */
 
 static inline struct thread *thread_of(struct shim_call *call)
 {

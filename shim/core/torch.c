@@ -1,9 +1,10 @@
 /* torch.c - at::addGlobalCallback through its exported C++ symbols, from C.
  *
  * ABI (PyTorch 1.9 .. current, checked against the distribution's 1.13 by tests/shim): RecordFunctionCallback is a
- * trivially copyable struct {start, end, double probability, bool scopes[10], three bool} passed by value; `start` returns a
- * std::unique_ptr<ObserverContext>, that is: it fills a slot whose address is passed (x86_64: first argument; aarch64: x8).
- * Only USER_SCOPE is asked for, so operators do not get slower. PyTorch keeps the pointers: we are never unloaded. */
+ * trivially copyable struct {start, end, double probability, bool scopes[10], three bool} passed by value; `start`
+ * returns a std::unique_ptr<ObserverContext>, that is: it fills a slot whose address is passed (x86_64: first argument;
+ * aarch64: x8). Only USER_SCOPE is asked for, so operators do not get slower. PyTorch keeps the pointers: we are never
+ * unloaded. */
 #include "shim/core/torch.h"
 
 #include <dlfcn.h>
@@ -86,8 +87,8 @@ static void ask_for_ranges(const char *library)
     void *lib = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
     if (!lib)
         return;
-    uint64_t (*add)(struct record_function_callback) =
-        (uint64_t(*)(struct record_function_callback))dlsym(lib, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+    uint64_t (*add)(struct record_function_callback) = (uint64_t(*)(struct record_function_callback))dlsym(
+        lib, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
     record_function_name = (const char *(*)(const void *))dlsym(lib, "_ZNK2at14RecordFunction4nameEv");
     if (!add || !record_function_name) {
         say(1, "%s does not export addGlobalCallback and RecordFunction::name: no PyTorch ranges", library);

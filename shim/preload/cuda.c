@@ -11,11 +11,11 @@ static uint64_t device_free_bytes(const void *caller)
     return get && get(&free_bytes, &total) == 0 ? free_bytes : 0;
 }
 
-#define HOOK_LIB(lib, gate, ret, fn, params, args, missing, after)                                                   \
-    PUBLIC ret hook_##fn params __asm__(#fn);                                                                      \
-    PUBLIC ret hook_##fn params                                                                                      \
+#define HOOK_LIB(lib, gate, ret, fn, params, args, missing, after)                                                     \
+    PUBLIC ret hook_##fn params __asm__(#fn);                                                                          \
+    PUBLIC ret hook_##fn params                                                                                        \
     {                                                                                                                  \
-        static struct library_hook hook = {.library = lib, .name = #fn};                                             \
+        static struct library_hook hook = {.library = lib, .name = #fn};                                               \
         const void *caller = __builtin_return_address(0);                                                              \
         struct shim_call c;                                                                                            \
         bool open = gate_open(gate); /* first: it notices new libraries */                                             \
@@ -33,11 +33,11 @@ static uint64_t device_free_bytes(const void *caller)
     }
 
 /* Without a result there is nothing to wait for either: told before it is forwarded. */
-#define HOOK_LIB_VOID(lib, gate, fn, params, args, when, after)                                                      \
-    PUBLIC void hook_##fn params __asm__(#fn);                                                                     \
-    PUBLIC void hook_##fn params                                                                                     \
+#define HOOK_LIB_VOID(lib, gate, fn, params, args, when, after)                                                        \
+    PUBLIC void hook_##fn params __asm__(#fn);                                                                         \
+    PUBLIC void hook_##fn params                                                                                       \
     {                                                                                                                  \
-        static struct library_hook hook = {.library = lib, .name = #fn};                                             \
+        static struct library_hook hook = {.library = lib, .name = #fn};                                               \
         struct shim_call c;                                                                                            \
         bool open = gate_open(gate) && (when);                                                                         \
         void(*call) params = (void(*) params)library_real(&hook, __builtin_return_address(0));                         \

@@ -20,9 +20,9 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 extern __thread struct shim_tls shim_tls;
-extern const struct shim_core *core;           /* NULL until the core is loaded */
+extern const struct shim_core *core; /* NULL until the core is loaded */
 extern const int *volatile shim_gate[GATE_MAX];
-extern volatile char shim_attention;           /* a stub left a mark */
+extern volatile char shim_attention; /* a stub left a mark */
 
 /* Does what shim_attention asks for. Returns nothing: gates may be open afterwards. */
 void shim_attend(void);

@@ -46,7 +46,7 @@ static ssize_t bytes_of(const struct mmsghdr *messages, int n)
     {                                                                                                                  \
         struct shim_call c;                                                                                            \
         if (!gate_open(gate) || !hook_enter(&c))                                                                       \
-            return REAL(name) args;                                                                                     \
+            return REAL(name) args;                                                                                    \
         before;                                                                                                        \
         hook_out(&c);                                                                                                  \
         ret rc = real.name args;                                                                                       \

@@ -18,7 +18,7 @@ struct found {
     const char *path[NR_FOUND];
     unsigned count;
     uintptr_t caller;
-    const ElfW(Dyn) *caller_dynamic;
+    const ElfW(Dyn) * caller_dynamic;
 };
 
 static const char *base_name(const char *path)
@@ -43,14 +43,13 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     }
     if (holds_caller)
         f->caller_dynamic = dynamic;
-    if (f->count < NR_FOUND &&
-        strncmp(base_name(info->dlpi_name), f->hook->library, strlen(f->hook->library)) == 0)
+    if (f->count < NR_FOUND && strncmp(base_name(info->dlpi_name), f->hook->library, strlen(f->hook->library)) == 0)
         f->path[f->count++] = info->dlpi_name;
     return 0;
 }
 
 /* Does the caller name this library among what it needs? */
-static bool is_needed(const ElfW(Dyn) *dynamic, const char *path)
+static bool is_needed(const ElfW(Dyn) * dynamic, const char *path)
 {
     const char *strings = NULL;
     for (const ElfW(Dyn) *d = dynamic; d && d->d_tag != DT_NULL; d++)

@@ -9,10 +9,10 @@
 #include <stdatomic.h>
 
 struct library_hook {
-    const char *library;        /* beginning of the file name: "libcudart.so" */
+    const char *library; /* beginning of the file name: "libcudart.so" */
     const char *name;
-    void *only;                 /* the function, if one library has it; NULL: ask each time */
-    atomic_uint generation;     /* of `only` */
+    void *only;             /* the function, if one library has it; NULL: ask each time */
+    atomic_uint generation; /* of `only` */
 };
 
 /* Rises when something may have been loaded or unloaded. Starts at 1. */
@@ -24,7 +24,8 @@ void *library_look(struct library_hook *hook, const void *caller);
 static inline void *library_real(struct library_hook *hook, const void *caller)
 {
     if (__builtin_expect(hook->only && atomic_load_explicit(&hook->generation, memory_order_acquire) ==
-                                           atomic_load_explicit(&library_generation, memory_order_relaxed), 1))
+                                           atomic_load_explicit(&library_generation, memory_order_relaxed),
+                         1))
         return hook->only;
     return library_look(hook, caller);
 }

@@ -303,9 +303,9 @@ SPECIAL(int, execvpe, (const char *path, char *const argv[], char *const envp[])
             envp = va_arg(args, char **);                                                                              \
         va_end(args);                                                                                                  \
         before_exec(path);                                                                                             \
-        return call == EXECLP   ? REAL(execvp)(path, argv)                                                              \
-               : call == EXECLE ? REAL(execve)(path, argv, envp)                                                        \
-                                : REAL(execv)(path, argv);                                                              \
+        return call == EXECLP   ? REAL(execvp)(path, argv)                                                             \
+               : call == EXECLE ? REAL(execve)(path, argv, envp)                                                       \
+                                : REAL(execv)(path, argv);                                                             \
     } while (0)
 
 enum { EXECL, EXECLP, EXECLE };

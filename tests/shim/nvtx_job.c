@@ -46,7 +46,8 @@ static void find_tool(void)
         core2_table[i] = &core2_functions[i];
     }
     void *tool = dlopen(path, RTLD_LAZY);
-    int (*init)(const void *(*)(uint32_t)) = tool ? (int (*)(const void *(*)(uint32_t)))dlsym(tool, "InitializeInjectionNvtx2") : NULL;
+    int (*init)(const void *(*)(uint32_t)) =
+        tool ? (int (*)(const void *(*)(uint32_t)))dlsym(tool, "InitializeInjectionNvtx2") : NULL;
     if (!init || init(export_table) != 1)
         memset(core_functions, 0, sizeof(core_functions));
 }

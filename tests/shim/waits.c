@@ -133,7 +133,9 @@ static void on_semaphore(int how)
     struct timespec mono = after_ms(CLOCK_MONOTONIC, 10000), real = after_ms(CLOCK_REALTIME, 10000);
     sem_init(&sem, 0, 0);
     pthread_create(&t, NULL, post_later, NULL);
-    int rc = how == 0 ? sem_wait(&sem) : how == 1 ? sem_timedwait(&sem, &real) : sem_clockwait(&sem, CLOCK_MONOTONIC, &mono);
+    int rc = how == 0   ? sem_wait(&sem)
+             : how == 1 ? sem_timedwait(&sem, &real)
+                        : sem_clockwait(&sem, CLOCK_MONOTONIC, &mono);
     if (rc != 0)
         exit(1);
     pthread_join(t, NULL);
@@ -192,7 +194,8 @@ static void on_socket(void)
     expect("sock", text(inode_of(c)), "0");
     printf("io sock_io read 10 name 127.0.0.1:%u\n", ntohs(a.sin_port));
     struct iovec iov = {"01234567890123456789", 20};
-    struct mmsghdr two[2] = {{.msg_hdr = {.msg_iov = &iov, .msg_iovlen = 1}}, {.msg_hdr = {.msg_iov = &iov, .msg_iovlen = 1}}};
+    struct mmsghdr two[2] = {{.msg_hdr = {.msg_iov = &iov, .msg_iovlen = 1}},
+                             {.msg_hdr = {.msg_iov = &iov, .msg_iovlen = 1}}};
     if (sendmmsg(c, two, 2, MSG_NOSIGNAL) == 2)
         printf("io sock_io write 40 name 127.0.0.1:%u\n", ntohs(a.sin_port));
     close(c);

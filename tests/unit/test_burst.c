@@ -74,8 +74,13 @@ static int fresh(void **state)
 
 static void file_read(uint64_t key, uint64_t start_ns, uint64_t dur_ns, uint64_t bytes)
 {
-    struct burst call = {.key = key, .start_ns = start_ns, .end_ns = start_ns + dur_ns, .busy_ns = dur_ns,
-                         .bytes = bytes, .count = 1, .op = TR_io_op_read};
+    struct burst call = {.key = key,
+                         .start_ns = start_ns,
+                         .end_ns = start_ns + dur_ns,
+                         .busy_ns = dur_ns,
+                         .bytes = bytes,
+                         .count = 1,
+                         .op = TR_io_op_read};
     burst_add(&thread, SLOT_FILE, &call);
 }
 
@@ -137,9 +142,13 @@ static void it_does_not_grow_for_ever(void **state)
 
 static void launches_join_and_a_synchronisation_does_not(void **state)
 {
-    struct burst launch = {.start_ns = MS, .end_ns = MS + 5 * US, .busy_ns = 5 * US, .count = 1, .op = TR_cuda_act_launch};
-    struct burst sync = {.start_ns = 2 * MS, .end_ns = 2 * MS + BURST_SLOW_CUDA_NS, .busy_ns = BURST_SLOW_CUDA_NS,
-                         .count = 1, .op = TR_cuda_act_sync};
+    struct burst launch = {
+        .start_ns = MS, .end_ns = MS + 5 * US, .busy_ns = 5 * US, .count = 1, .op = TR_cuda_act_launch};
+    struct burst sync = {.start_ns = 2 * MS,
+                         .end_ns = 2 * MS + BURST_SLOW_CUDA_NS,
+                         .busy_ns = BURST_SLOW_CUDA_NS,
+                         .count = 1,
+                         .op = TR_cuda_act_sync};
     for (int i = 0; i < 10; i++) {
         burst_add(&thread, SLOT_CUDA, &launch);
         launch.start_ns += 20 * US;

@@ -1,8 +1,8 @@
 /* aio.c - stands for libaio, loaded late and out of sight: one finished request of the descriptor it is given
  * (libaio.so.1 of preloads.t). The layouts are those of linux/aio_abi.h. */
+#include <linux/aio_abi.h>
 #include <stdint.h>
 #include <time.h>
-#include <linux/aio_abi.h>
 
 int io_getevents(void *ctx, long min, long max, void *events, struct timespec *t);
 

@@ -1,5 +1,6 @@
-/* alloc.c - an allocator preloaded in front of everything, as jemalloc is: its first malloc maps memory and looks into a
- * file under a lock, and whoever mallocs meanwhile never returns. Here that ends the process (liballoc.so of preloads.t). */
+/* alloc.c - an allocator preloaded in front of everything, as jemalloc is: its first malloc maps memory and looks into
+ * a file under a lock, and whoever mallocs meanwhile never returns. Here that ends the process (liballoc.so of
+ * preloads.t). */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

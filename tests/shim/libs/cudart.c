@@ -43,7 +43,8 @@ struct dim3 {
     unsigned x, y, z;
 };
 
-PUBLIC int cudaLaunchKernel(const void *f, struct dim3 grid, struct dim3 block, void **args, size_t shared, void *stream)
+PUBLIC int cudaLaunchKernel(const void *f, struct dim3 grid, struct dim3 block, void **args, size_t shared,
+                            void *stream)
 {
     return grid.x == 7 && grid.z == 9 && block.y == 3 && shared == 48 && stream == (void *)5 ? 0 : 1;
 }

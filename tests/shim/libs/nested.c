@@ -1,4 +1,5 @@
-/* nested.c - a library that loads another by bare name, found only through its own RUNPATH (libnested.so of lives.c). */
+/* nested.c - a library that loads another by bare name, found only through its own RUNPATH (libnested.so of lives.c).
+ */
 #include <dlfcn.h>
 #include <stddef.h>
 
