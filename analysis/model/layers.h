@@ -10,7 +10,17 @@
 #include <stdint.h>
 
 /* In order of precedence. The first three are the device's, the others what the training thread does. */
-enum layer { LAYER_KERNEL, LAYER_COMM, LAYER_COPY, LAYER_DATA, LAYER_CHECKPOINT, LAYER_SYNC, LAYER_BLOCKED, LAYER_MAX };
+enum layer {
+    LAYER_KERNEL,
+    LAYER_COMM,
+    LAYER_COPY,
+    LAYER_DATA,
+    LAYER_CHECKPOINT,
+    LAYER_SYNC,
+    LAYER_LAUNCH, /* another thread of the process launches kernels, whatever this one waits for */
+    LAYER_BLOCKED,
+    LAYER_MAX
+};
 
 struct span {
     uint64_t start_ns, end_ns; /* half open; empty or backward ones count nothing */

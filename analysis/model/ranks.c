@@ -55,7 +55,7 @@ static double confidence_in(const struct job *job, enum anchor_method method)
     /* One mark or range in a whole run is there for something else. */
     if (job->options->steps == STEP_METHOD_auto && (method == ANCHORS_mark || method == ANCHORS_nvtx) && most < 2)
         return 0;
-    return most > fewest + 1 && most > fewest + fewest / 8 ? lowest * 0.9 : lowest;
+    return most > fewest + 1 && most > fewest + fewest / 8 ? lowest * TH_CONF_UNEVEN : lowest;
 }
 
 /* Processes that pass anchors of a kind. */

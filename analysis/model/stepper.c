@@ -182,16 +182,18 @@ uint32_t step_stats_warmup(const struct step_stats *stats)
 
 double step_stats_confidence(const struct step_stats *stats, enum anchor_method method)
 {
-    static const double worth[ANCHORS_MAX] = {
-        [ANCHORS_mark] = 1, [ANCHORS_nvtx] = 0.97, [ANCHORS_optimizer] = 0.98, [ANCHORS_dataloader] = 0.85};
+    const double worth[ANCHORS_MAX] = {[ANCHORS_mark] = TH_CONF_MARK,
+                                       [ANCHORS_nvtx] = TH_CONF_NVTX,
+                                       [ANCHORS_optimizer] = TH_CONF_OPTIMIZER,
+                                       [ANCHORS_dataloader] = TH_CONF_DATALOADER};
     double confidence = worth[method];
     if (!stats->nr_points)
         return 0;
     if (stats->nr_points < 4)
-        confidence *= 0.85;
+        confidence *= TH_CONF_FEW;
     /* Hand-offs are an inference: when their distances say nothing in common, they are hardly steps. */
     double p25 = histogram_percentile(&stats->lengths, 0.25), p75 = histogram_percentile(&stats->lengths, 0.75);
     if (method == ANCHORS_dataloader && stats->nr_points >= 4 && p75 > TH_IRREGULAR_RATIO * (p25 + 1))
-        confidence *= 0.65;
+        confidence *= TH_CONF_IRREGULAR;
     return confidence;
 }

@@ -53,7 +53,7 @@ static const char *sync_reason(const struct saves_sum *sum)
 {
     if (!sum->own)
         return "async";
-    return sum->write_ns * 2 >= sum->stall_ns ? "" : "serialise";
+    return sum->write_ns >= TH_CKPT_WRITE_SHARE * sum->stall_ns ? "" : "serialise";
 }
 
 static void find_sync(struct report *report, const struct job *job, const struct rank_facts *facts,

@@ -56,7 +56,7 @@ static const char *reason_with_workers(const struct rank_facts *facts, const str
     double blocked = (double)sum->blocked_ns / busy;
     if (sum->busy_ns == 0)
         return "";
-    if (sum->idle_ns * 2 > sum->span_ns)
+    if (judge_share(sum->idle_ns, sum->span_ns) > TH_IDLE_SHARE)
         return one_is_late(sum) ? "one-worker" : trainer_ready(facts) >= TH_RUNNABLE_SHARE ? "trainer" : "handover";
     if (runnable >= TH_RUNNABLE_SHARE && runnable >= blocked)
         return "runnable";
@@ -334,8 +334,8 @@ static void find_few_or_many(struct report *report, const struct job *job, const
                    judge_runnable(job, facts->rank) < TH_RUNNABLE_SHARE;
     bool few = share >= TH_DATA_SHARE && idle < TH_DATA_CAUSE_SHARE && working && needed > (double)sum.at_once &&
                (cpus <= 0 || cpus > (double)sum.at_once);
-    bool many = share < TH_DATA_SHARE / 5 && idle >= TH_WORKERS_IDLE_SHARE && sum.at_once > 2 &&
-                needed * 2 < (double)sum.at_once;
+    bool many = share < TH_DATA_NONE_SHARE && idle >= TH_WORKERS_IDLE_SHARE && sum.at_once >= TH_WORKERS_MANY &&
+                needed * TH_WORKERS_MANY_RATIO < (double)sum.at_once;
     if (!few && !many)
         return;
     struct finding *finding = finding_raise(report, "worker-count", few ? "few" : "many", SEVERITY_LOW, confidence);
