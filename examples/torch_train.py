@@ -18,6 +18,7 @@ The exit status is 0 when all steps were done, 128+N when stopped by signal N, 2
 
 import argparse
 import contextlib
+import multiprocessing.util
 import os
 import queue
 import shutil
@@ -264,6 +265,7 @@ class Trainer:
     def __init__(self, args, rank, world, address):
         torch.set_num_threads(args.threads)
         torch.manual_seed(args.seed)
+        multiprocessing.util.get_temp_dir()  # made now, it is the workers' too, and goes when they were killed
         self.args = args
         self.rank = rank
         self.timers = StepTimers(rank)
