@@ -9,6 +9,7 @@
 #   skip WHAT REASON   a check that cannot be made here
 #   skip_all REASON    none of this file's checks can be made here; ends the test
 #   note TEXT...       for the reader; no verdict
+#   (why a check failed goes to stderr, which prove shows)
 #   done_testing       last line of every test
 
 root=$(cd "${0%/*}" && while [ ! -e Makefile ] && [ "$PWD" != / ]; do cd ..; done && pwd)
@@ -34,6 +35,7 @@ pass() {
 fail() {
     tap_count=$((tap_count + 1)) tap_failed=$((tap_failed + 1))
     printf 'not ok %d - %s\n' "$tap_count" "$1"
+    note "failed: $1" >&2
 }
 
 skip() {
@@ -52,8 +54,8 @@ ok() {
     if "$@" >"$scratch/tap.out" 2>&1; then pass "$tap_what"; else
         tap_code=$?
         fail "$tap_what"
-        note "status $tap_code: $*"
-        note "$(tail -n 20 "$scratch/tap.out")"
+        note "status $tap_code: $*" >&2
+        note "$(tail -n 20 "$scratch/tap.out")" >&2
     fi
 }
 
@@ -62,16 +64,16 @@ fails() {
     shift
     if "$@" >"$scratch/tap.out" 2>&1; then
         fail "$tap_what"
-        note "succeeded, and should not: $*"
-        note "$(tail -n 20 "$scratch/tap.out")"
+        note "succeeded, and should not: $*" >&2
+        note "$(tail -n 20 "$scratch/tap.out")" >&2
     else pass "$tap_what"; fi
 }
 
 is() {
     if [ "$2" = "$3" ]; then pass "$1"; else
         fail "$1"
-        note "got:  $2"
-        note "want: $3"
+        note "got:  $2" >&2
+        note "want: $3" >&2
     fi
 }
 
