@@ -38,6 +38,10 @@ is "another preload stays, behind ours" \
     "$(LD_PRELOAD=libdl.so.2 record -q --no-report -o "$scratch/j" -- sh -c 'echo "$LD_PRELOAD"' | sed 's|.*/||; s/^libtrshim.so://')" libdl.so.2
 is "ignored signals stay ignored" "$(trap '' HUP; record -q --no-report -o "$scratch/k" -- sh -c 'kill -HUP $$; echo alive')" alive
 
+record -q --no-report -o "$scratch/closed" -- sh -c 'ls /proc/self/fd | tr "\n" " " >$1' - "$scratch/closed.out" <&- 2>&-
+is "closed descriptors are closed for the command, and record works" \
+    "$? $(cat "$scratch/closed.out") $(ls "$scratch"/closed/*/session.json | wc -l)" "0 0 1 2 3  1"
+
 # A signal sent to record alone reaches the command once. (From Python: a shell starts background jobs with SIGINT ignored.)
 cat >"$scratch/send.py" <<'PY'
 import os, signal, subprocess, sys
@@ -94,7 +98,8 @@ job = int(seen.split(b"ready ")[1].split()[0])
 os.killpg(pid, signal.SIGSTOP)
 state = lambda p: open(f"/proc/{p}/stat").read().rsplit(")", 1)[1].split()[0]
 time.sleep(0.3)
-stopped = state(pid) + state(job)
+# D: the shell was caught inside vfork, and waits for a child that is stopped itself.
+stopped = state(pid) + state(job).replace("D", "T")
 os.killpg(pid, signal.SIGCONT)
 try:
     while os.read(fd, 1000):
