@@ -24,6 +24,10 @@ struct job {
 #define JOB_NOT_FOUND 127
 #define JOB_NOT_EXECUTABLE 126
 
+/* First of all: descriptors 0 to 2 that are closed are taken, so that nothing of ours gets these numbers. The job gets
+ * them closed, as it would have. */
+void job_reserve_stdio(void);
+
 /* Takes over SIGCHLD and the signals to pass on. Before job_start, and before anything is forked that job_wait may
  * reap. */
 int job_init(struct job *job);

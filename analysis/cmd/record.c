@@ -185,6 +185,7 @@ static int run_record(int argc, char **argv)
     struct recording *r = &recording;
     char *error = NULL;
 
+    job_reserve_stdio();
     record_options_parse(&r->options, argc, argv);
     int rc = check_command(r->options.command[0]);
     if (rc)

@@ -13,6 +13,7 @@
 
 #include "analysis/cmd/card.h"
 #include "analysis/cmd/cmd.h"
+#include "analysis/cmd/job.h"
 #include "analysis/cmd/job_environment.h"
 #include "analysis/cmd/keeper.h"
 #include "analysis/cmd/primer.h"
@@ -73,6 +74,7 @@ static int run_start(int argc, char **argv)
     static struct job_environment env;
     char meeting[PATH_MAX], *error = NULL;
 
+    job_reserve_stdio();
     start_options_parse(&options, argc, argv);
     if (home_meeting_path(meeting, sizeof(meeting), &error) < 0 || job_environment_find(&env, &error) < 0 ||
         output_open(&output, options.dir, &error) < 0)

@@ -23,7 +23,7 @@ most() {
     ranges "$dir" >"$dir.nr"
     ok "$1: at least half of it can be read" test "$(wc -l <"$dir.nr")" -ge 400
     is "$1: without a hole" "$(seq "$(head -n 1 "$dir.nr")" "$(tail -n 1 "$dir.nr")" | cmp - "$dir.nr" && echo same)" same
-    is "$1: trshim events reads as many" "$("$TR" events --kind range "$dir" | grep -c ' range ')" "$(wc -l <"$dir.nr" | tr -d ' ')"
+    is "$1: trshim events reads as many" "$("$TR" events --kind range "$dir" 2>/dev/null | grep -c ' range ')" "$(wc -l <"$dir.nr" | tr -d ' ')"
     ok "$1: from near the first on" test "$(head -n 1 "$dir.nr")" -lt 300
 }
 end_job() {
