@@ -80,26 +80,6 @@ static const char *reason_without_workers(const struct rank_facts *facts)
     return blocked >= TH_DATA_CAUSE_SHARE ? "main-blocked" : "main-cpu";
 }
 
-static void explain(const struct job *job, struct starved *starved)
-{
-    const struct rank *rank = starved->facts->rank;
-    starved->loaders = facts_loaders(job->facts, rank);
-    starved->reason = starved->loaders.nr             ? reason_with_workers(starved->facts, &starved->loaders)
-                      : judge_is_light(rank->process) ? "light"
-                      : rank->process->fed            ? ""
-                                                      : reason_without_workers(starved->facts);
-    bool peer = !strcmp(starved->reason, "peer");
-    if (peer || !strcmp(starved->reason, "storage") || !strcmp(starved->reason, "main-read"))
-        starved->where = facts_slowest_group(job->facts, rank->process->host, peer);
-    if (!strcmp(starved->reason, "main-read") && !starved->where)
-        starved->where = facts_slowest_group(job->facts, rank->process->host, true);
-    /* A sentence that names a place needs one. */
-    if ((peer || !strcmp(starved->reason, "storage")) && !starved->where)
-        starved->reason = "few";
-    if (!strcmp(starved->reason, "main-read") && !starved->where)
-        starved->reason = "main-cpu";
-}
-
 /* ---- the shape of the wait ---------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
@@ -159,6 +139,41 @@ static bool in_spikes(const struct rank_facts *facts, struct shape *ret)
     return true;
 }
 
+/* ---- the reason ----------------------------------------------------------------------------- */
+
+/* Every epoch has its own workers, and what training waits for is that they start: as many long waits as new sets. */
+static bool waits_for_new_workers(const struct rank_facts *facts, const struct loader_sum *sum)
+{
+    struct shape shape;
+    if (!sum->at_once || sum->nr < 2 * sum->at_once || !in_spikes(facts, &shape))
+        return false;
+    size_t renewals = sum->nr / sum->at_once - 1;
+    return shape.spikes <= renewals + 1 && renewals <= shape.spikes + 1;
+}
+
+static void explain(const struct job *job, struct starved *starved)
+{
+    const struct rank *rank = starved->facts->rank;
+    starved->loaders = facts_loaders(job->facts, rank);
+    starved->reason = waits_for_new_workers(starved->facts, &starved->loaders) ? "restarted"
+                      : starved->loaders.nr           ? reason_with_workers(starved->facts, &starved->loaders)
+                      : judge_is_light(rank->process) ? "light"
+                      : rank->process->fed            ? ""
+                                                      : reason_without_workers(starved->facts);
+    bool peer = !strcmp(starved->reason, "peer");
+    if (peer || !strcmp(starved->reason, "storage") || !strcmp(starved->reason, "main-read"))
+        starved->where = facts_slowest_group(job->facts, rank->process->host, peer);
+    if (!strcmp(starved->reason, "main-read") && !starved->where)
+        starved->where = facts_slowest_group(job->facts, rank->process->host, true);
+    /* A sentence that names a place needs one. */
+    if ((peer || !strcmp(starved->reason, "storage")) && !starved->where)
+        starved->reason = "few";
+    if (!strcmp(starved->reason, "main-read") && !starved->where)
+        starved->reason = "main-cpu";
+}
+
+/* ---- telling the shape ------------------------------------------------------------------- */
+
 static bool is_near(double value, double target)
 {
     return target > 0 && fabs(value - target) <= 0.1 * target + 0.25;
@@ -195,6 +210,7 @@ static void tell_workers(struct finding *finding, const struct job *job, const s
     double cpus = judge_cpus_allowed(starved->facts->rank->process);
     uint64_t reads = sum->read_ns + sum->meta_ns + sum->recv_ns;
     finding_set_count(finding, "workers", sum->at_once);
+    finding_set_count(finding, "started", sum->nr);
     finding_set_share(finding, "read_share", judge_share(reads, sum->busy_ns));
     finding_set_share(finding, "cpu_share", judge_share(sum->cpu_ns, sum->busy_ns));
     finding_set_share(finding, "runnable_share", judge_share(sum->runnable_ns, sum->busy_ns));
@@ -203,6 +219,8 @@ static void tell_workers(struct finding *finding, const struct job *job, const s
     if (cpus > 0)
         finding_set(finding, "cpus", "%g", cpus);
     finding_evidence(finding, "workers");
+    if (!strcmp(starved->reason, "restarted"))
+        finding_evidence(finding, "restarted");
     if (!strcmp(starved->reason, "trainer"))
         finding_evidence(finding, "trainer");
     if (sum->slowest) {
