@@ -5,7 +5,7 @@
 . "${0%/*}/../lib/tap.sh"
 . "$root/tests/lib/torchjob.sh"
 
-job=("${data_options[@]}" --hidden 16 --workers 1 --data packed --checkpoint-every 0 --log-every 1)
+job=("${data_options[@]}" --out "$scratch/checkpoints" --hidden 16 --workers 1 --data packed --checkpoint-every 0 --log-every 1)
 
 # start NAME STEPS: records a job in the background; RECORD is record's pid, $dir.job.pid holds the job's.
 start() {
