@@ -40,8 +40,8 @@ ok "preload: exports exactly the names of its tables" diff -u "$scratch/expected
 
 ok "core: is linked to lttng-ust" sh -c "readelf -dW '$core' | grep -q 'NEEDED.*liblttng-ust\.so'"
 is "core: does not need libunwind, which would take over the job's exceptions" "$(needed "$core" | grep libunwind)" ""
-is "core: exports only its entry, NVTX's entry and LTTng's own names" \
-    "$(exports "$core" | grep -v -e '^trshim_core_start$' -e '^InitializeInjectionNvtx2$' -e '^lttng_ust_' -e '^__tracepoint' -e '^__lttng' \
+is "core: exports only its entry, those of NVTX and CUDA, and LTTng's own names" \
+    "$(exports "$core" | grep -v -e '^trshim_core_start$' -e '^InitializeInjectionNvtx2$' -e '^InitializeInjection$' -e '^lttng_ust_' -e '^__tracepoint' -e '^__lttng' \
         -e '^__start_lttng' -e '^__stop_lttng' -e '^_*\(init\|fini\|edata\|end\|bss_start\)$')" ""
 
 for file in "$preload" "$core" "$O/trshim"; do

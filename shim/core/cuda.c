@@ -6,6 +6,7 @@
 
 #include "shim/core/burst.h"
 #include "shim/core/calls.h"
+#include "shim/core/gpu.h"
 #include "shim/core/name.h"
 
 void call_cuda_device(struct shim_call *call, int device)
@@ -18,6 +19,7 @@ void call_cuda_device(struct shim_call *call, int device)
 void call_cuda(struct shim_call *call, enum tr_cuda_act act, int err)
 {
     struct thread *t = thread_of(call);
+    gpu_start(); /* if libcuda has not told us to */
     struct burst b = {.key = (uint32_t)err,
                       .start_ns = call->start_ns,
                       .end_ns = call->end_ns,

@@ -19,6 +19,7 @@
 #include "shim/core/calls.h"
 #include "shim/core/fd.h"
 #include "shim/core/gates.h"
+#include "shim/core/gpu.h"
 #include "shim/core/mounts.h"
 #include "shim/core/name.h"
 #include "shim/core/options.h"
@@ -213,6 +214,7 @@ void call_fork_child(struct shim_call *call)
     atomic_store(&process.events, 0);
     threads_after_fork(call->tls);
     name_after_fork();
+    gpu_after_fork();
     if (!process.foreign_fork && !was_pending)
         pthread_sigmask(SIG_SETMASK, &call->tls->self->fork_mask, NULL);
     call->tls->ready = 0;
@@ -279,6 +281,7 @@ void process_end(enum tr_exit_how how, int status)
         return;
     if (!atomic_load(&process.announced))
         process_send(TR_proc_how_resend, true);
+    gpu_stop();
     threads_flush();
     struct thread *t = process.preload->tls()->self;
     if (t)

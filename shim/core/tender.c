@@ -10,6 +10,7 @@
 #include "shim/core/burst.h"
 #include "shim/core/fd.h"
 #include "shim/core/gates.h"
+#include "shim/core/gpu.h"
 #include "shim/core/mounts.h"
 #include "shim/core/name.h"
 #include "shim/core/options.h"
@@ -70,6 +71,7 @@ static void send_state(bool new_session)
         fd_forget_all(); /* closes were not seen while nobody listened */
     process_send(TR_proc_how_resend, new_session);
     mounts_send(1);
+    gpu_tend(true);
     tender_send_self();
 }
 
@@ -99,6 +101,7 @@ static void *tend(void *arg)
         last_second = now;
         threads_each(sample, &now);
         mounts_send(0);
+        gpu_tend(false);
         if (options.hang_ns)
             threads_each(watch, &now);
         struct timespec cpu;

@@ -78,6 +78,7 @@ static void set_up_environment(void)
     setenv("LTTNG_UST_REGISTER_TIMEOUT", "100", 0);
     setenv("LTTNG_UST_WITHOUT_BADDR_STATEDUMP", "1", 0);
     setenv("NVTX_INJECTION64_PATH", core_path, 0); /* ranges the job marks by NVTX: shim/core/nvtx.c */
+    setenv("CUDA_INJECTION64_PATH", core_path, 0); /* so that libcuda wakes us: shim/core/cupti.c */
     meet_at_home();
 }
 

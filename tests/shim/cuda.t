@@ -43,6 +43,50 @@ is "blocks of the allocator" "$(n ' block .*act=alloc device=5 .*size_bytes=512 
 is "CPU memory is none of it" "$(n ' block .*size_bytes=4096')" 0
 is "the allocator gives up" "$(n ' oom .*device=5 size_bytes=1099511627776 allocated_bytes=512 reserved_bytes=2097152 ')" 1
 
+# CUPTI's records, with a CUPTI of our own that has the real one's habits.
+mkdir "$scratch/cupti"
+$cc -Wl,-soname,libcupti.so.13 -o "$scratch/cupti/libcupti.so.13" "$root/tests/shim/libs/cupti.c" -lpthread
+cat >"$scratch/cupti.py" <<END
+import ctypes, os, time
+cupti = ctypes.CDLL("$scratch/cupti/libcupti.so.13")
+cuda = ctypes.CDLL("$scratch/libuses_cuda_13.so", mode=os.RTLD_LOCAL | os.RTLD_NOW)
+assert cuda.use_cuda(0) == 0
+if not os.environ.get("FAKE_CUPTI_ERROR"):
+    cupti.fake_cupti_run(1000)
+    time.sleep(1.5)
+    pid = os.fork()
+    if pid == 0:
+        assert cuda.use_cuda(0) == 0
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    cupti.fake_cupti_run(10)
+print(os.getpid())
+END
+record "$scratch/gpu" "$PYTHON" "$scratch/cupti.py" >/dev/null
+is "with CUPTI: the job runs" "$?" 0
+named "$scratch/gpu" >"$scratch/events"
+is "kernels, those left at the end too" "$(n ' kernel .*name="void gemm<float>\(int\)"')" 1010
+is "with device, stream, grid and length" "$(n ' kernel .*device=1 stream=7 .*blocks=120 .*dur_ns=1000$')" 1010
+is "joined with the call that launched them, 50 us before, though that came later" \
+    "$(awk '$3 == "kernel" { match($0, /queued_ns=[0-9]+/); q = substr($0, RSTART + 10, RLENGTH - 10); match($0, /start_ns=[0-9]+/)
+        s = substr($0, RSTART + 9, RLENGTH - 9); match($0, /correlation=[0-9]+/); c = substr($0, RSTART + 12, RLENGTH - 12)
+        d = s - q - 50000 - (c - 1) * 2000; if (d >= -1 && d <= 1 && / tid=[1-9]/) ok++ } END { print ok + 0 }' "$scratch/events")" 1010
+is "GPU times are on the trace's clock" \
+    "$(awk '$3 == "kernel" { match($0, /start_ns=[0-9]+/); s = substr($0, RSTART + 9, RLENGTH - 9) + 0; if (s > $1 + 5e6 || s < $1 - 3e9) bad++ }
+        END { print bad + 0 }' "$scratch/events")" 0
+is "a pageable copy" "$(n ' gpu_copy .*kind=HtoD src=pageable dst=device size_bytes=1048576 .*dur_ns=80000$')" 2
+is "a memset" "$(n ' gpu_set .*size_bytes=4096 .*dur_ns=500$')" 2
+ok "records without times are told" test "$(n ' gap .*why=gpu on=1')" -ge 1
+is "how it records is told" "$(n ' attr .*key=gpu.recorder value="?CUPTI 130001"?$' | awk '{ print ($1 >= 1) }')" 1
+ok "how far it is complete: not beyond a call whose kernel has not come" \
+    awk '$3 == "gpu_until" { match($0, /until_ns=[0-9]+/); u = substr($0, RSTART + 9, RLENGTH - 9) + 0; if (u < $1 - 1e6) behind++ } END { exit !behind }' "$scratch/events"
+for e in 999 39; do
+    FAKE_CUPTI_ERROR=$e record "$scratch/error.$e" "$PYTHON" "$scratch/cupti.py" >/dev/null
+    is "CUPTI says $e: the job runs" "$?" 0
+    named "$scratch/error.$e" >"$scratch/events"
+    is "CUPTI says $e: so does the trace" "$(n " attr .*key=gpu.recorder value=.*error $e")$(n ' kernel ')" 10
+done
+
 # A program that finds our name and no CUDA behind it.
 cat >"$scratch/none.py" <<END
 import ctypes
