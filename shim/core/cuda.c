@@ -12,6 +12,7 @@
 void call_cuda_device(struct shim_call *call, int device)
 {
     struct thread *t = thread_of(call);
+    gpu_start(); /* if libcuda has not told us to */
     if (device >= 0)
         t->cuda_device = device;
 }
@@ -19,7 +20,7 @@ void call_cuda_device(struct shim_call *call, int device)
 void call_cuda(struct shim_call *call, enum tr_cuda_act act, int err)
 {
     struct thread *t = thread_of(call);
-    gpu_start(); /* if libcuda has not told us to */
+    gpu_start();
     struct burst b = {.key = (uint32_t)err,
                       .start_ns = call->start_ns,
                       .end_ns = call->end_ns,
@@ -44,6 +45,7 @@ void call_segment(struct shim_call *call, enum tr_segment_act act, enum tr_segme
                   int err, uint64_t free_bytes, const void *caller)
 {
     struct thread *t = thread_of(call);
+    gpu_start();
     if (act == TR_segment_act_free && !ptr)
         return; /* cudaFree(NULL) is how programs wake CUDA up */
     uint32_t owner = library_name(caller);
