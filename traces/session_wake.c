@@ -36,6 +36,17 @@ int wake_open(uid_t uid)
     return fd;
 }
 
+int wake_check(uid_t uid)
+{
+    char name[64];
+    word_name(name, sizeof(name), uid);
+    int fd = shm_open(name, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    close(fd);
+    return 0;
+}
+
 int wake_set(int fd, bool here)
 {
     int32_t *word = mmap(NULL, WORD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

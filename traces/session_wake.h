@@ -11,6 +11,10 @@
 /* Opens the word of `uid`; call it while still that uid. Returns a descriptor, or -errno. */
 int wake_open(uid_t uid);
 
+/* Can processes of `uid`, which is ours, use their word? If not, LTTng switches itself off in them, silently: a file of
+ * that name belongs to somebody else (a root of another user namespace). 0 or -errno; a missing one is no obstacle. */
+int wake_check(uid_t uid);
+
 /* Sets the word to `here` (a daemon is there) and, if so, wakes all that sleep on it. */
 int wake_set(int fd, bool here);
 

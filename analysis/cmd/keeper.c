@@ -170,6 +170,13 @@ static int prepare(struct keeper *k, char **ret_error)
     int rc = plan_buffers(k, ret_error);
     if (rc < 0)
         return rc;
+    rc = wake_check(getuid());
+    if (rc < 0)
+        return session_fail(
+            ret_error, rc,
+            "/dev/shm/lttng-ust-wait-8-%u cannot be opened (%s), and LTTng records no process of uid %u "
+            "without it; remove it, or give the container a /dev/shm of its own",
+            getuid(), strerror(-rc), getuid());
     k->wake_fd = wake_open(getuid());
     rc = identity_choose(&k->identity, getenv("TRSHIM_SESSION_MODE"), ret_error);
     if (rc < 0)

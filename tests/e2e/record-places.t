@@ -44,6 +44,16 @@ else
     skip "an arbitrary uid without HOME" "$TR is not readable for others"
 fi
 
+# Root of a user namespace inside a shared /dev/shm, where the real root's word is: said, not silently empty.
+if setpriv --reuid=1234 --regid=1234 --clear-groups unshare -r true 2>/dev/null && [ -O /dev/shm/lttng-ust-wait-8-0 ]; then
+    TRSHIM_CORE='' setpriv --reuid=1234 --regid=1234 --clear-groups unshare -r \
+        "$TR" record -q --no-report -o "$scratch/user/r" -- true >"$scratch/said" 2>&1
+    is "root of a user namespace in somebody's /dev/shm: refused, in one line" \
+        "$? $(grep -c 'lttng-ust-wait-8-0 cannot be opened' "$scratch/said")" "2 1"
+else
+    skip "root of a user namespace" "no user namespaces here"
+fi
+
 # in_mounts COMMANDS: a shell in a mount namespace of its own.
 in_mounts() { TRSHIM_CORE='' TR=$TR chatty=$chatty scratch=$scratch unshare -m --propagation private sh -ec "$1"; }
 if in_mounts true 2>/dev/null; then
