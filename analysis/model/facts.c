@@ -36,24 +36,41 @@ static uint64_t busy_of(const struct loader_facts *loader)
     return loader->span_ns > loader->idle_ns ? loader->span_ns - loader->idle_ns : 0;
 }
 
-static bool alive_at(const struct process *process, uint64_t at_ns)
+static int by_time(const void *a, const void *b)
 {
-    uint64_t end = process->exit_ns ? process->exit_ns : UINT64_MAX;
-    return process->start_ns <= at_ns && at_ns < end;
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
 }
 
-/* Most of them there at one time: counted when each of them starts. */
+/* Most of one rank's loaders that were there at one time; they are list[0..nr), in order of start. */
+static size_t most_alive(const struct loader_facts *list, size_t nr)
+{
+    uint64_t *ends = malloc((nr + 1) * sizeof(*ends));
+    size_t most = 0, ended = 0;
+    if (!ends)
+        return nr;
+    for (size_t i = 0; i < nr; i++)
+        ends[i] = list[i].process->exit_ns ? list[i].process->exit_ns : UINT64_MAX;
+    qsort(ends, nr, sizeof(*ends), by_time);
+    for (size_t i = 0; i < nr; i++) {
+        while (ended < nr && ends[ended] <= list[i].process->start_ns)
+            ended++;
+        most = i + 1 - ended > most ? i + 1 - ended : most;
+    }
+    free(ends);
+    return most;
+}
+
+/* The same for a rank, or the most that any rank has. Loaders are in order of rank and start. */
 static size_t most_at_once(const struct facts *facts, const struct rank *rank)
 {
-    size_t most = 0;
-    for (size_t i = 0; i < facts->nr_loaders; i++) {
-        size_t alive = 0;
-        if (rank && facts->loaders[i].rank != rank)
+    size_t most = 0, begin = 0;
+    for (size_t i = 1; i <= facts->nr_loaders; i++) {
+        if (i < facts->nr_loaders && facts->loaders[i].rank == facts->loaders[begin].rank)
             continue;
-        for (size_t j = 0; j < facts->nr_loaders; j++)
-            alive += facts->loaders[j].rank == facts->loaders[i].rank &&
-                     alive_at(facts->loaders[j].process, facts->loaders[i].process->start_ns);
+        size_t alive = !rank || facts->loaders[begin].rank == rank ? most_alive(&facts->loaders[begin], i - begin) : 0;
         most = alive > most ? alive : most;
+        begin = i;
     }
     return most;
 }

@@ -16,6 +16,7 @@ void feeds_done(struct feeds *feeds)
         free(feed);
     }
     map_done(&feeds->by_inode);
+    map_done(&feeds->by_writer);
     *feeds = (struct feeds){0};
 }
 
@@ -67,15 +68,32 @@ static bool brings(const struct feed_end *writer, const struct process *trainer)
            writer->process->role != ROLE_trainer && writer->bytes >= (uint64_t)TH_MESSAGE_MIN_BYTES * writer->calls;
 }
 
+static struct map_key writer_key(const struct process *writer)
+{
+    return (struct map_key){0, (uintptr_t)writer};
+}
+
 /* Once known to carry batches, both ends are marked. */
-static void mark_ends(struct feed *feed)
+static int mark_ends(struct feeds *feeds, struct feed *feed)
 {
     for (size_t i = 0; i < feed->nr_readers; i++)
-        for (size_t j = 0; j < feed->nr_writers; j++)
-            if (brings(&feed->writers[j], feed->readers[i].process)) {
-                feed->readers[i].thread->reads_batches = feed->readers[i].process->fed = true;
-                feed->writers[j].process->feeds = true;
-            }
+        for (size_t j = 0; j < feed->nr_writers; j++) {
+            struct process *writer = feed->writers[j].process;
+            if (!brings(&feed->writers[j], feed->readers[i].process))
+                continue;
+            feed->readers[i].thread->reads_batches = feed->readers[i].process->fed = true;
+            if (writer->feeds)
+                continue;
+            writer->feeds = true;
+            if (map_put(&feeds->by_writer, writer_key(writer), feed))
+                return -ENOMEM;
+        }
+    return 0;
+}
+
+const struct feed *feeds_of(const struct feeds *feeds, const struct process *writer)
+{
+    return map_find(&feeds->by_writer, writer_key(writer));
 }
 
 int feeds_learn(struct feeds *feeds, uint32_t host, struct process *process, struct thread *thread,
@@ -95,8 +113,7 @@ int feeds_learn(struct feeds *feeds, uint32_t host, struct process *process, str
     end->calls += io->count;
     end->bytes += io->size_bytes;
     end->last_ns = io->start_ns + io->dur_ns;
-    mark_ends(feed);
-    return 0;
+    return mark_ends(feeds, feed);
 }
 
 static void end_survey(struct feed_end *ends, size_t nr)

@@ -34,7 +34,8 @@ struct feed {
 
 struct feeds {
     struct map by_inode;
-    struct feed *all; /* owned */
+    struct map by_writer; /* the latest data feed of a process that brings batches */
+    struct feed *all;     /* owned */
 };
 
 void feeds_done(struct feeds *feeds);
@@ -48,6 +49,9 @@ void feeds_end_survey(struct feeds *feeds);
 
 /* The pipe with this inode, NULL if nothing was ever moved through it. */
 const struct feed *feeds_find(const struct feeds *feeds, uint32_t host, uint64_t inode);
+
+/* The data feed that a process writes, NULL if it brings batches to nobody. */
+const struct feed *feeds_of(const struct feeds *feeds, const struct process *writer);
 
 /* Whether batches for `trainer` come through it: the trainer reads what another process, not one it descends from,
  * writes, and the messages are no mere signals. */

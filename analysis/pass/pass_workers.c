@@ -233,20 +233,20 @@ static const struct feed_end *writer_of(const struct feed *feed, const struct pr
 static struct rank *fed_by(const struct job *job, const struct process *process, uint64_t *ret_batches,
                            uint64_t *ret_bytes)
 {
+    const struct feed *feed = feeds_of(&job->feeds, process);
+    const struct feed_end *writer = feed ? writer_of(feed, process) : NULL;
     struct rank *fed = NULL;
-    for (const struct feed *feed = job->feeds.all; feed; feed = feed->next) {
-        const struct feed_end *writer = feed->host == process->host ? writer_of(feed, process) : NULL;
-        for (size_t i = 0; writer && i < feed->nr_readers; i++) {
-            struct process *trainer = feed->readers[i].process;
-            if (trainer->role != ROLE_trainer || trainer == process || !feed_is_data(feed, trainer))
-                continue;
+    for (size_t i = 0; writer && i < feed->nr_readers && !fed; i++) {
+        struct process *trainer = feed->readers[i].process;
+        if (trainer->role == ROLE_trainer && trainer != process && feed_is_data(feed, trainer))
             fed = trainer->rank;
-            /* Python writes a message longer than 16 KiB as two calls. */
-            uint64_t calls = writer->calls - writer->survey_calls, bytes = writer->bytes - writer->survey_bytes;
-            *ret_batches += calls && bytes / calls > 16384 ? calls / 2 : calls;
-            *ret_bytes += bytes;
-        }
     }
+    if (!fed)
+        return NULL;
+    /* Python writes a message longer than 16 KiB as two calls. */
+    uint64_t calls = writer->calls - writer->survey_calls, bytes = writer->bytes - writer->survey_bytes;
+    *ret_batches = calls && bytes / calls > 16384 ? calls / 2 : calls;
+    *ret_bytes = bytes;
     return fed;
 }
 
