@@ -40,7 +40,8 @@ static const struct column steps[] = {
     CLASS_NS(compute) CLASS_NS(comm_exposed)
     JSON(R, comm_wait_ns) JSON(R, comm_transfer_ns) JSON(R, pp_bubble_ns) JSON(R, comm_overlapped_ns)
     CLASS_NS(copy_exposed) CLASS_NS(dataloader) CLASS_NS(checkpoint) CLASS_NS(sync) CLASS_NS(host) CLASS_NS(other)
-    JSON(R, dataloader_host_wait_ns) ABSENT("flop")
+    JSON(R, dataloader_host_wait_ns) JSON(R, flop)
+    JSON(R, kernels) JSON(R, launch_latency_ns) JSON(R, queue_depth)
 #undef CLASS_NS
 #undef R
 };

@@ -9,12 +9,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/event.h"
 #include "analysis/model/histogram.h"
 #include "analysis/report/report.h"
 
+struct gpu_info;
 struct group;
 struct process;
 struct rank;
+
+/* What one rank's GPU did in the windows that count. */
+struct gpu_facts {
+    const struct gpu_info *info; /* the device that counts; NULL unknown */
+    uint64_t windows;            /* that lie on the GPU timeline; 0: no GPU, or nothing of it in the trace */
+    uint64_t window_ns, kernels, kernel_ns;
+    uint64_t launched, queued_ns;  /* kernels whose launch is known, and their time from launch to start */
+    uint64_t short_gap_ns;         /* idle in stretches shorter than TH_SHORT_GAP_NS */
+    uint64_t pageable_ns;          /* exposed in large copies from or to pageable memory */
+    uint64_t syncs, after_sync_ns; /* of the training thread; idle after them, data and checkpoints apart */
+    uint64_t micro_batches;        /* hand-offs of the DataLoader */
+    uint64_t host_wait_ns;         /* the training thread's wait for data, hidden or not */
+    double flop[TR_dtype_MAX];     /* asked of cuBLAS */
+};
 
 /* One rank's windows, those that count (complete, not warm-up). */
 #define FACTS_WAITS_MAX 8192
@@ -24,6 +40,7 @@ struct rank_facts {
     float *waits; /* owned; data wait of the first FACTS_WAITS_MAX windows, ns */
     size_t nr_waits;
     struct histogram step_lengths;
+    struct gpu_facts gpu;
     /* The training thread itself, in its data time and in all windows. */
     uint64_t data_ns, data_read_ns, data_blocked_ns; /* over all windows */
     uint64_t cpu_ns, runnable_ns, cpu_span_ns;       /* over the steady part; span 0: not known */

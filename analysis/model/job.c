@@ -45,6 +45,11 @@ static void process_free(struct process *process)
         free(attr->value);
         free(attr);
     }
+    for (struct gpu_info *gpu = process->gpus, *next; gpu; gpu = next) {
+        next = gpu->next;
+        free(gpu->model);
+        free(gpu);
+    }
     handoff_free(process->handoff);
     free(process->micro);
     free(process->comm);
@@ -201,6 +206,10 @@ static uint32_t name_field(const struct event *event)
         return event->u.range.name;
     case EV_open_op:
         return event->u.open_op.name;
+    case EV_kernel:
+        return event->u.kernel.name;
+    case EV_segment:
+        return event->u.segment.owner;
     default:
         return 0;
     }
@@ -280,6 +289,34 @@ static int learn_attr(struct process *process, const struct tr_attr *event)
     return 0;
 }
 
+const struct gpu_info *process_gpu(const struct process *process, uint32_t device)
+{
+    const struct gpu_info *gpu = process->gpus;
+    while (gpu && gpu->device != device)
+        gpu = gpu->next;
+    return gpu;
+}
+
+static int learn_gpu(struct process *process, const struct tr_gpu *event)
+{
+    if (process_gpu(process, event->device))
+        return 0; /* sent again */
+    struct gpu_info *gpu = calloc(1, sizeof(*gpu));
+    if (!gpu)
+        return -ENOMEM;
+    *gpu =
+        (struct gpu_info){.device = event->device, .memory_bytes = event->memory_bytes, .model = strdup(event->model)};
+    if (!gpu->model) {
+        free(gpu);
+        return -ENOMEM;
+    }
+    struct gpu_info **end = &process->gpus;
+    while (*end)
+        end = &(*end)->next;
+    *end = gpu;
+    return 0;
+}
+
 static void learn_gap(struct job *job, const struct event *event)
 {
     bool asked_for = event->u.gap.why == TR_gap_why_steps || event->u.gap.why == TR_gap_why_ranks;
@@ -356,6 +393,8 @@ static int learn_state(struct job *job, const struct event *event)
         if (event->u.thread.start_ns)
             thread->start_ns = event->u.thread.start_ns;
         return 0;
+    case EV_gpu:
+        return learn_gpu(process, &event->u.gpu);
     case EV_mount:
         return mounts_learn(&job->mounts, event->host, &event->u.mount);
     case EV_child:

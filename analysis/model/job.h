@@ -38,6 +38,14 @@ struct attr {
     char *key, *value; /* owned */
 };
 
+/* A GPU that a process uses, as it announced it. */
+struct gpu_info {
+    struct gpu_info *next;
+    uint32_t device; /* ordinal in the process */
+    uint64_t memory_bytes;
+    char *model; /* owned */
+};
+
 /* How often a kind of step ranges with one name pattern passed a thread. */
 struct range_pattern {
     struct map_key key; /* of the name with its numbers blanked out */
@@ -82,6 +90,7 @@ struct process {
     int32_t rank_env, world, local_rank, attempt;
     char *comm, *cmd, *host_name; /* owned */
     struct thread *threads;       /* owned, newest first */
+    struct gpu_info *gpus;        /* owned; in the order of their ordinals' first mention */
     struct attr *attrs;           /* owned */
     struct tr_self cost;          /* the recorder's latest account of itself */
     enum role role;
@@ -215,7 +224,8 @@ struct extent job_extent(const struct job *job);
 struct process *job_process(const struct job *job, uint32_t host, uint32_t pid, uint64_t at_ns);
 struct thread *process_thread(const struct job *job, const struct process *process, uint32_t tid); /* NULL unknown */
 bool process_descends(const struct process *process, const struct process *ancestor);
-const char *process_attr(const struct process *process, const char *key); /* its own or its parents'; NULL */
+const struct gpu_info *process_gpu(const struct process *process, uint32_t device); /* NULL unknown */
+const char *process_attr(const struct process *process, const char *key);           /* its own or its parents'; NULL */
 
 /* Point i of those not consumed yet. */
 uint64_t rank_point(const struct rank *rank, size_t i);

@@ -2,12 +2,14 @@
  *
  * A window of a rank is split by what its training thread was doing (model/layers.h): every event of that thread that
  * tells of a stretch of time becomes a piece; when the window is over and late events have come, pieces become spans of
- * layers, and the spans are swept. On a GPU job kernels, communication and copies will be spans of the first three
- * layers, and what is left after all of them `host` instead of `compute`.
+ * layers, and the spans are swept. On a GPU job the window lies on the GPU's timeline; kernels, communication and
+ * copies are spans of the first three layers (gpu_window.h), and what is left after all of them is `host` instead of
+ * `compute`.
  *
  * Short waits are known by their sum only: they are spread evenly over the time in which they were counted, and taken
  * from what would be compute there. */
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include "analysis/model/handoff.h"
 #include "analysis/model/job.h"
 #include "analysis/model/layers.h"
+#include "analysis/pass/gpu_window.h"
 #include "analysis/pass/pass.h"
 #include "analysis/pass/pieces.h"
 #include "analysis/pass/thresholds.h"
@@ -24,7 +27,7 @@
 static const enum breakdown_class class_of_layer[LAYER_MAX + 1] = {
     [LAYER_KERNEL] = BC_compute,  [LAYER_COMM] = BC_comm_exposed,     [LAYER_COPY] = BC_copy_exposed,
     [LAYER_DATA] = BC_dataloader, [LAYER_CHECKPOINT] = BC_checkpoint, [LAYER_SYNC] = BC_sync,
-    [LAYER_BLOCKED] = BC_other,   [LAYER_MAX] = BC_compute, /* running: on a job without a GPU that is computing */
+    [LAYER_LAUNCH] = BC_host,     [LAYER_BLOCKED] = BC_other,
 };
 
 /* One rank. The current window begins at `start` and is summed up to `cursor`. */
@@ -35,6 +38,7 @@ struct window_state {
     uint64_t exits_ns[EXITS_MAX]; /* when its latest workers ended; a ring */
     size_t nr_exits;
     struct pieces pieces;
+    struct gpu_window gpu;
     uint64_t start_ns, cursor_ns;
     uint64_t sum_ns[BC_MAX]; /* of [start, cursor) */
     uint64_t index;          /* of the current window */
@@ -58,8 +62,10 @@ static void pass_free(void *arg)
     struct pass_breakdown *self = arg;
     if (!self)
         return;
-    for (size_t i = 0; self->windows && i < self->job->nr_ranks; i++)
+    for (size_t i = 0; self->windows && i < self->job->nr_ranks; i++) {
         pieces_done(&self->windows[i].pieces);
+        gpu_window_done(&self->windows[i].gpu);
+    }
     free(self->windows);
     free(self->is_dataset);
     free(self->spans);
@@ -101,6 +107,7 @@ static void *new (const struct options *options, struct job *job, struct report 
                                                  .cursor_ns = rank->begin_ns,
                                                  .ranges = !rank->waits_only,
                                                  .facts = &job->facts->ranks[i]};
+        gpu_window_init(&self->windows[i].gpu, rank, job->method != ANCHORS_run);
     }
     return self;
 }
@@ -192,6 +199,10 @@ static enum layer layer_of(const struct pass_breakdown *self, const struct windo
         return awaited(state, piece) ? LAYER_CHECKPOINT : LAYER_BLOCKED;
     case PIECE_FILE_OP:
         return near_own_checkpoint(state, piece) ? LAYER_CHECKPOINT : LAYER_BLOCKED;
+    case PIECE_CUDA:
+        return LAYER_SYNC;
+    case PIECE_LAUNCH:
+        return gpu_window_used(&state->gpu) ? LAYER_LAUNCH : LAYER_MAX;
     }
     return LAYER_MAX;
 }
@@ -236,7 +247,7 @@ static bool is_exchange(const struct piece *piece)
 static struct span copying(const struct pass_breakdown *self, const struct window_state *state,
                            const struct checkpoint *checkpoint)
 {
-    uint64_t from = state->start_ns, to = checkpoint->start_ns;
+    uint64_t from = state->gpu.point_ns, to = checkpoint->start_ns;
     if (checkpoint->own || self->job->method != ANCHORS_optimizer || state->cursor_ns != state->start_ns || to <= from)
         return (struct span){.layer = LAYER_CHECKPOINT};
     if (checkpoint > state->rank->checkpoints && checkpoint[-1].own && checkpoint[-1].end_ns > from)
@@ -276,13 +287,15 @@ static int make_spans(struct pass_breakdown *self, struct window_state *state, u
         if (layer == LAYER_DATA && piece->end_ns > fetched_ns)
             fetched_ns = piece->end_ns;
         /* A burst that is nothing of its own is blocked only while inside its calls. */
-        bool is_burst = layer == LAYER_BLOCKED && piece->busy_ns && piece->busy_ns < piece->end_ns - piece->start_ns;
+        bool is_burst = (layer == LAYER_BLOCKED || layer == LAYER_SYNC) && piece->busy_ns &&
+                        piece->busy_ns < piece->end_ns - piece->start_ns;
         if (layer != LAYER_MAX)
             self->spans[nr++] =
                 (struct span){start_ns, is_burst ? piece->start_ns + piece->busy_ns : piece->end_ns, layer};
     }
     if (!state->ranges) /* what is done between two reads of a batch belongs to fetching it */
         layers_join(self->spans, nr, LAYER_DATA, TH_JOIN_NS);
+    layers_join(self->spans, nr, LAYER_LAUNCH, TH_LAUNCH_JOIN_NS);
     for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
         struct checkpoint *checkpoint = &state->rank->checkpoints[i];
         if (checkpoint->start_ns >= to_ns)
@@ -321,34 +334,56 @@ static int measure_loading(struct window_state *state, struct span *spans, size_
     return 0;
 }
 
-/* Short waits lie anywhere in the time that is not a recorded wait; those within data or checkpoint time are that. */
+/* Short waits lie anywhere in the time that is not a recorded wait; those within data or checkpoint time are that, and
+ * those while the GPU is busy are its. `host` is the sweep without the GPU. */
 static uint64_t short_waits_while_running(const struct window_state *state, uint64_t to_ns,
-                                          const uint64_t split[LAYER_MAX + 1])
+                                          const uint64_t host[LAYER_MAX + 1], const uint64_t split[LAYER_MAX + 1])
 {
     double total = (double)pieces_spread_within(&state->pieces, state->cursor_ns, to_ns);
     double running = (double)split[LAYER_MAX];
-    double possible = running + (double)split[LAYER_DATA] + (double)split[LAYER_CHECKPOINT];
+    double possible = (double)host[LAYER_MAX] + (double)host[LAYER_DATA] + (double)host[LAYER_CHECKPOINT];
     uint64_t ns = possible > 0 ? (uint64_t)(total * (running / possible)) : 0;
     return ns < split[LAYER_MAX] ? ns : split[LAYER_MAX];
+}
+
+/* The same sweep with the device's part in front; the host's spans stay as they are. */
+static int add_gpu(struct pass_breakdown *self, struct window_state *state, size_t nr_host, uint64_t to_ns,
+                   const uint64_t host[LAYER_MAX + 1], uint64_t split[LAYER_MAX + 1])
+{
+    size_t more = gpu_window_spans(&state->gpu, state->cursor_ns, to_ns, NULL), nr = nr_host + more;
+    size_t pieces = pieces_before(&state->pieces, to_ns);
+    int rc = reserve_spans(self, nr + nr_host + pieces);
+    if (rc)
+        return rc;
+    gpu_window_spans(&state->gpu, state->cursor_ns, to_ns, self->spans + nr_host);
+    rc = layers_split(self->spans, nr, state->cursor_ns, to_ns, split);
+    return rc ? rc
+              : gpu_window_sum(&state->gpu, &state->pieces, self->spans, nr_host, nr, state->cursor_ns, to_ns, split,
+                               host);
 }
 
 /* Sums up [cursor, to) and forgets it. */
 static int sum_up(struct pass_breakdown *self, struct window_state *state, uint64_t to_ns)
 {
-    uint64_t split[LAYER_MAX + 1];
+    uint64_t host[LAYER_MAX + 1], split[LAYER_MAX + 1];
     size_t nr = 0;
     if (to_ns <= state->cursor_ns)
         return 0;
     int rc = make_spans(self, state, to_ns, &nr);
-    rc = rc ? rc : layers_split(self->spans, nr, state->cursor_ns, to_ns, split);
-    rc = rc ? rc : measure_loading(state, self->spans, nr, to_ns, split);
+    rc = rc ? rc : layers_split(self->spans, nr, state->cursor_ns, to_ns, host);
+    memcpy(split, host, sizeof(split));
+    if (!rc && gpu_window_used(&state->gpu))
+        rc = add_gpu(self, state, nr, to_ns, host, split);
+    rc = rc ? rc : measure_loading(state, self->spans, nr, to_ns, host);
     if (rc)
         return rc;
-    uint64_t short_waits = short_waits_while_running(state, to_ns, split);
+    uint64_t short_waits = short_waits_while_running(state, to_ns, host, split);
     split[LAYER_MAX] -= short_waits;
     split[LAYER_BLOCKED] += short_waits;
-    for (unsigned layer = 0; layer <= LAYER_MAX; layer++)
+    for (unsigned layer = 0; layer < LAYER_MAX; layer++)
         state->sum_ns[class_of_layer[layer]] += split[layer];
+    /* Running: on a job without a GPU that is computing. */
+    state->sum_ns[gpu_window_used(&state->gpu) ? BC_host : BC_compute] += split[LAYER_MAX];
     for (size_t i = state->pieces.head; i < state->pieces.nr; i++) {
         const struct piece *piece = &state->pieces.list[i];
         if (piece->end_ns > to_ns)
@@ -393,7 +428,9 @@ static void count_window(struct window_state *state, const struct report_step *r
     histogram_add(&facts->step_lengths, row->end_ns - row->start_ns, 1);
 }
 
-static int close_window(struct pass_breakdown *self, struct window_state *state, uint64_t end_ns, bool incomplete)
+/* next_point_ns: where the next window begins for the host. */
+static int close_window(struct pass_breakdown *self, struct window_state *state, uint64_t end_ns,
+                        uint64_t next_point_ns, bool incomplete)
 {
     if (end_ns < state->cursor_ns)
         end_ns = state->cursor_ns;
@@ -409,10 +446,14 @@ static int close_window(struct pass_breakdown *self, struct window_state *state,
                               .comm_wait_ns = TR_UNKNOWN,
                               .comm_transfer_ns = TR_UNKNOWN,
                               .pp_bubble_ns = TR_UNKNOWN,
-                              .comm_overlapped_ns = TR_UNKNOWN};
+                              .comm_overlapped_ns = TR_UNKNOWN,
+                              .kernels = TR_UNKNOWN,
+                              .launch_latency_ns = NAN,
+                              .queue_depth = NAN};
     for (unsigned i = 0; i < BC_MAX; i++)
         row.class_ns[i] = (int64_t)state->sum_ns[i];
     row.dataloader_host_wait_ns = row.class_ns[BC_dataloader];
+    gpu_window_close(&state->gpu, &row, next_point_ns, &state->facts->gpu);
     count_window(state, &row);
     note_checkpoints(state, end_ns);
     memset(state->sum_ns, 0, sizeof(state->sum_ns));
@@ -425,23 +466,52 @@ static int close_window(struct pass_breakdown *self, struct window_state *state,
  * again, for a trace may grow between the scans. */
 static void begin_first(struct window_state *state)
 {
-    if (!state->index && state->cursor_ns == state->start_ns && state->rank->nr_points)
-        state->start_ns = state->cursor_ns = rank_point(state->rank, 0);
+    if (state->index || state->cursor_ns != state->start_ns || !state->rank->nr_points)
+        return;
+    state->gpu.point_ns = state->start_ns = rank_point(state->rank, 0);
+    if (gpu_window_used(&state->gpu))
+        gpu_point(&state->gpu.gpu, state->gpu.point_ns, UINT64_MAX, &state->start_ns);
+    state->cursor_ns = state->start_ns;
+}
+
+/* Where the window up to the rank's next point ends, and whether all that can lie in it is known by `now`. On the GPU
+ * it ends when the first kernel launched after that point begins. */
+static bool window_is_over(const struct pass_breakdown *self, const struct window_state *state, uint64_t now_ns,
+                           uint64_t *ret_end_ns)
+{
+    uint64_t point_ns = rank_point(state->rank, 1);
+    *ret_end_ns = point_ns;
+    if (point_ns + TH_LATE_NS >= now_ns)
+        return false;
+    if (!gpu_window_used(&state->gpu)) /* what uses a GPU may not have told of it yet */
+        return !state->rank->process->gpus || point_ns + TH_GPU_LATE_NS < now_ns;
+    return gpu_point(&state->gpu.gpu, point_ns, now_ns, ret_end_ns) && *ret_end_ns + TH_LATE_NS < now_ns &&
+           gpu_complete(&state->gpu.gpu, now_ns) >= *ret_end_ns;
+}
+
+/* Up to when a window that is too large can be summed up before it is over. */
+static uint64_t known_until(const struct window_state *state, uint64_t now_ns)
+{
+    uint64_t until = state->content_ns > (uint64_t)TH_LATE_NS ? state->content_ns - TH_LATE_NS : 0;
+    uint64_t gpu = gpu_window_used(&state->gpu) ? gpu_complete(&state->gpu.gpu, now_ns) : until;
+    return gpu < until ? gpu : until;
 }
 
 /* Closes the windows that nothing can be added to any more. */
 static int advance(struct pass_breakdown *self, struct window_state *state, uint64_t now_ns)
 {
     struct rank *rank = state->rank;
+    uint64_t end_ns;
     int rc = 0;
-    while (!rc && rank->nr_points >= 2 && rank_point(rank, 1) + TH_LATE_NS < now_ns) {
+    while (!rc && rank->nr_points >= 2 && window_is_over(self, state, now_ns, &end_ns)) {
         begin_first(state);
-        rc = close_window(self, state, rank_point(rank, 1), false);
+        rc = close_window(self, state, end_ns, rank_point(rank, 1), false);
         rank_points_drop(rank, 1);
     }
     /* A window with very many pieces is summed up as far as nothing can come late. */
-    if (!rc && state->pieces.nr - state->pieces.head > TH_PENDING_MAX && state->content_ns > TH_LATE_NS)
-        rc = sum_up(self, state, state->content_ns - TH_LATE_NS);
+    if (!rc &&
+        (state->pieces.nr - state->pieces.head > TH_PENDING_MAX || gpu_window_pending(&state->gpu) > TH_PENDING_MAX))
+        rc = sum_up(self, state, known_until(state, now_ns));
     return rc;
 }
 
@@ -467,6 +537,18 @@ static int add_wait(struct window_state *state, unsigned kind, uint64_t obj, uin
                                                       .obj = obj,
                                                       .waker = waker,
                                                       .wait_kind = (uint8_t)kind});
+}
+
+/* Launching is work; what waits for the device or the driver blocks. */
+static int add_cuda_call(struct window_state *state, const struct tr_cuda_call *call)
+{
+    if (call->act == TR_cuda_act_launch || call->act == TR_cuda_act_graph_launch || call->act == TR_cuda_act_query)
+        return 0;
+    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_CUDA,
+                                                      .start_ns = call->start_ns,
+                                                      .end_ns = call->start_ns + call->dur_ns,
+                                                      .busy_ns = call->count > 1 ? call->busy_ns : call->dur_ns,
+                                                      .obj = call->act == TR_cuda_act_sync ? call->count : 0});
 }
 
 static int add_piece(struct pass_breakdown *self, struct window_state *state, const struct event *event)
@@ -512,6 +594,8 @@ static int add_piece(struct pass_breakdown *self, struct window_state *state, co
         return add_wait(state, op->kind, op->obj, 0, op->start_ns, op->age_ns);
     case EV_wait_sum:
         return pieces_spread(&state->pieces, event->u.wait_sum.since_ns, event->ts_ns, event->u.wait_sum.total_ns);
+    case EV_cuda_call:
+        return add_cuda_call(state, &event->u.cuda_call);
     case EV_file_op:
         return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_FILE_OP,
                                                           .start_ns = file->start_ns,
@@ -542,10 +626,50 @@ static void see_exit(struct pass_breakdown *self, const struct event *event)
     state->exits_ns[state->nr_exits++ % EXITS_MAX] = event->u.exit.start_ns;
 }
 
+/* What its process tells of a rank's GPU, whichever thread it names; launches by other threads than the training thread
+ * are work while that waits. */
+static int see_gpu(struct pass_breakdown *self, struct window_state *state, const struct event *event, bool trainer)
+{
+    const struct tr_cuda_call *call = &event->u.cuda_call;
+    bool launches =
+        event->kind == EV_cuda_call && (call->act == TR_cuda_act_launch || call->act == TR_cuda_act_graph_launch);
+    if (!launches)
+        return gpu_window_event(&state->gpu, event, self->job->name);
+    if (trainer || event->ts_ns <= state->rank->begin_ns)
+        return 0;
+    return pieces_add(
+        &state->pieces,
+        &(struct piece){.kind = PIECE_LAUNCH, .start_ns = call->start_ns, .end_ns = call->start_ns + call->dur_ns});
+}
+
+static bool is_of_gpu(const struct event *event)
+{
+    switch (event->kind) {
+    case EV_kernel:
+    case EV_gpu_copy:
+    case EV_gpu_set:
+    case EV_gpu_until:
+    case EV_gemm:
+    case EV_cuda_call:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static int event(void *arg, const struct event *event)
 {
     struct pass_breakdown *self = arg;
+    const struct process *process = self->job->process;
     const struct rank *rank = thread_rank(self->job->thread);
+    if (process->role == ROLE_trainer && process->rank && is_of_gpu(event)) {
+        struct window_state *state = &self->windows[process->rank->index];
+        int rc = see_gpu(self, state, event, rank != NULL);
+        if (!rc && event->kind == EV_gpu_until)
+            rc = advance(self, state, event->ts_ns);
+        if (rc || !rank || event->kind != EV_cuda_call)
+            return rc;
+    }
     if (!rank) {
         if (event->kind == EV_exit)
             see_exit(self, event);
@@ -571,7 +695,9 @@ static int finish_rank(struct pass_breakdown *self, struct window_state *state)
     begin_first(state);
     if (!rank->nr_points && self->job->method != ANCHORS_run)
         return 0; /* it never passed an anchor: there is no window to tell of */
-    rc = close_window(self, state, rank->end_ns, self->job->method != ANCHORS_run);
+    bool steps = self->job->method != ANCHORS_run;
+    const struct gpu_device *device = gpu_main(&state->gpu.gpu);
+    rc = close_window(self, state, steps && device ? device->last_end_ns : rank->end_ns, rank->end_ns, steps);
     for (size_t i = 0; i < rank->nr_checkpoints; i++) {
         struct checkpoint *checkpoint = &rank->checkpoints[i];
         if (checkpoint->own)

@@ -19,12 +19,14 @@ enum piece_kind {
     PIECE_FEED,       /* reads from a pipe */
     PIECE_WAIT,
     PIECE_FILE_OP, /* what changes files: rename, fsync, unlink */
+    PIECE_CUDA,    /* inside CUDA calls that block: synchronisations, copies, allocations */
+    PIECE_LAUNCH,  /* another thread of the process launches kernels */
 };
 
 struct piece {
     uint64_t start_ns, end_ns;
-    uint64_t busy_ns;          /* READ, WRITE: inside the calls */
-    uint64_t obj;              /* WAIT, FEED: inode of the pipe */
+    uint64_t busy_ns;          /* READ, WRITE, CUDA: inside the calls */
+    uint64_t obj;              /* WAIT, FEED: inode of the pipe; CUDA: how many synchronisations */
     const struct group *group; /* READ: where; NULL unknown */
     uint32_t waker;            /* WAIT */
     uint8_t wait_kind;         /* WAIT: enum tr_wait_kind */

@@ -66,6 +66,10 @@ struct report_step {
     int64_t class_ns[BC_MAX];                                                 /* sums to end_ns - start_ns */
     int64_t comm_wait_ns, comm_transfer_ns, pp_bubble_ns, comm_overlapped_ns; /* TR_UNKNOWN without arrival data */
     int64_t dataloader_host_wait_ns; /* the training thread's wait, hidden or not */
+    double flop;                     /* asked of cuBLAS; NAN unknown */
+    int64_t kernels;                 /* that began in it; TR_UNKNOWN without a GPU timeline */
+    double launch_latency_ns;        /* mean from launch to start; NAN unknown */
+    double queue_depth;              /* mean number of kernels launched but not begun; NAN unknown */
 };
 
 /* How the run was cut into steps. Filled by the pass in place (report->steps); counts and times are kept by

@@ -33,6 +33,10 @@ static void sample_steps(struct report *report)
                 .comm_transfer_ns = TR_UNKNOWN,
                 .pp_bubble_ns = TR_UNKNOWN,
                 .comm_overlapped_ns = TR_UNKNOWN,
+                .flop = NAN,
+                .kernels = TR_UNKNOWN,
+                .launch_latency_ns = NAN,
+                .queue_depth = NAN,
             };
             row.class_ns[BC_dataloader] = (rank == 3 ? 40 : 10) * MS;
             row.class_ns[BC_checkpoint] = 5 * MS;
