@@ -48,6 +48,15 @@ struct shim_preload {
     void (*set_gate)(enum shim_gate gate, const int *to); /* later, to lower or raise the detail */
 };
 
+/* What another user of CUPTI in this process does. */
+enum cupti_other {
+    CUPTI_OTHER_REGISTERS,
+    CUPTI_OTHER_ENABLES,
+    CUPTI_OTHER_DISABLES,
+    CUPTI_OTHER_FINALIZES,
+    CUPTI_OTHER_FINALIZED
+};
+
 struct shim_core {
     uint32_t version;
     const int *gate[GATE_MAX]; /* as they are at first */
@@ -86,6 +95,7 @@ struct shim_core {
     /* CUDA. caller: an address inside the library that asked. device of a c10::Device: index in the high byte. */
     void (*cuda_device)(struct shim_call *call, int device);
     void (*cuda_call)(struct shim_call *call, enum tr_cuda_act act, int err);
+    void (*cupti_other)(struct shim_call *call, enum cupti_other does, unsigned kind);
     void (*segment)(struct shim_call *call, enum tr_segment_act act, enum tr_segment_kind kind, void *ptr,
                     uint64_t size, int err, uint64_t free_bytes, const void *caller);
     void (*block)(struct shim_call *call, void *ptr, int64_t change, uint64_t allocated, uint64_t reserved,

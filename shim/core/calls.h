@@ -30,6 +30,7 @@ void call_before_exit(struct shim_call *call, int status);
 /* cuda.c */
 void call_cuda_device(struct shim_call *call, int device);
 void call_cuda(struct shim_call *call, enum tr_cuda_act act, int err);
+void call_cupti_other(struct shim_call *call, enum cupti_other does, unsigned kind);
 void call_segment(struct shim_call *call, enum tr_segment_act act, enum tr_segment_kind kind, void *ptr, uint64_t size,
                   int err, uint64_t free_bytes, const void *caller);
 void call_block(struct shim_call *call, void *ptr, int64_t change, uint64_t allocated, uint64_t reserved,

@@ -31,6 +31,12 @@ void call_cuda(struct shim_call *call, enum tr_cuda_act act, int err)
         burst_add(t, SLOT_CUDA, &b);
 }
 
+void call_cupti_other(struct shim_call *call, enum cupti_other does, unsigned kind)
+{
+    (void)thread_of(call);
+    gpu_other(does, kind, now_ns());
+}
+
 /* File name of the library that holds an address: who owns this memory. */
 static uint32_t library_name(const void *address)
 {

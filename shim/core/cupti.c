@@ -23,13 +23,14 @@ static struct {
     int (*flush_all)(uint32_t forced);
     int (*next_record)(uint8_t *buffer, size_t valid, void **record);
     int (*dropped)(void *context, uint32_t stream, size_t *count);
-    int (*thread_id_type)(uint32_t type);              /* optional */
+    int (*thread_id_type)(uint32_t type);               /* optional */
     int (*enable_runtime_call)(uint32_t cbid, uint8_t); /* 12.5 */
     int (*enable_driver_call)(uint32_t cbid, uint8_t);
 } cupti;
 
-enum { IDLE, STARTING, ON, OFF };
-static atomic_int state; /* OFF for good: not there, refused, or a fork child of a process that had it on */
+/* OFF for good: not there, refused, or a fork child of a process that had it on. ASIDE: another user has it. */
+enum { IDLE, STARTING, ON, ASIDE, OFF };
+static atomic_int state;
 static char *buffers;
 static atomic_uchar buffer_taken[NR_BUFFERS];
 static uint8_t discard[DISCARD_BYTES] __attribute__((aligned(8)));
@@ -170,10 +171,22 @@ static bool enable_launch_calls(uint32_t version)
     return true;
 }
 
-static bool turn_on(void)
+/* Takes CUPTI's one place for a client. Returns CUPTI's error. */
+static int take_over(uint32_t version, bool *ret_calls)
 {
     static const uint32_t kinds[] = {CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMSET};
-    uint32_t version = 0;
+    int err = cupti.register_callbacks(buffer_requested, buffer_completed);
+    *ret_calls = !err && enable_launch_calls(version);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !err; i++)
+        err = cupti.enable(kinds[i]);
+    return err;
+}
+
+static uint32_t version;
+
+static bool turn_on(void)
+{
+    bool calls = false;
     void *lib = open_cupti();
     if (!lib || !find_functions(lib)) {
         snprintf(status, sizeof(status), "no libcupti found: install the one of the job's CUDA version");
@@ -188,10 +201,7 @@ static bool turn_on(void)
     if (!err && cupti.thread_id_type)
         (void)cupti.thread_id_type(1); /* gettid, as everywhere in the trace */
     if (!err)
-        err = cupti.register_callbacks(buffer_requested, buffer_completed);
-    bool calls = !err && enable_launch_calls(version);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !err; i++)
-        err = cupti.enable(kinds[i]);
+        err = take_over(version, &calls);
     if (err)
         snprintf(status, sizeof(status), "CUPTI %u: error %d%s", version, err,
                  err == 999  ? " (no driver)"
@@ -222,6 +232,62 @@ void gpu_start(void)
         EMIT(gap, process.pid, .why = TR_gap_why_gpu, .on = 1);
     send_status();
     say(1, "GPU times: %s", status);
+}
+
+/* ---- another user --------------------------------------------------------------------------------------------- */
+
+#define COME_BACK_NS 1000000000u /* after the other has turned everything off */
+
+static _Atomic uint64_t other_kinds;    /* that it has on, a bit each */
+static _Atomic uint64_t other_ended_ns; /* 0: it is still there */
+
+static void step_aside(void)
+{
+    int on = ON;
+    if (!atomic_compare_exchange_strong(&state, &on, ASIDE))
+        return;
+    (void)cupti.flush_all(1); /* our buffers come back to us now, not to the other later */
+    EMIT(gpu_until, process.pid, .device = UINT32_MAX, .until_ns = gpu_records_settle(now_ns()));
+    EMIT(gap, process.pid, .why = TR_gap_why_gpu, .on = 1);
+    say(1, "GPU times: stepping aside for another user of CUPTI");
+}
+
+void gpu_other(enum cupti_other does, unsigned kind, uint64_t now_ns)
+{
+    uint64_t bit = kind < 64 ? 1ull << kind : 0;
+    switch (does) {
+    case CUPTI_OTHER_REGISTERS:
+        step_aside();
+        atomic_store(&other_ended_ns, 0);
+        break;
+    case CUPTI_OTHER_ENABLES:
+        atomic_fetch_or(&other_kinds, bit);
+        break;
+    case CUPTI_OTHER_DISABLES:
+        if ((atomic_fetch_and(&other_kinds, ~bit) & ~bit) == 0)
+            atomic_store(&other_ended_ns, now_ns);
+        break;
+    case CUPTI_OTHER_FINALIZES:
+        step_aside();
+        break;
+    case CUPTI_OTHER_FINALIZED:
+        atomic_store(&other_kinds, 0);
+        atomic_store(&other_ended_ns, now_ns);
+        break;
+    }
+}
+
+static void come_back(void)
+{
+    uint64_t ended = atomic_load(&other_ended_ns);
+    int aside = ASIDE;
+    bool calls;
+    if (!ended || now_ns() - ended < COME_BACK_NS || !atomic_compare_exchange_strong(&state, &aside, STARTING))
+        return;
+    bool on = take_over(version, &calls) == 0;
+    atomic_store(&state, on ? ON : OFF);
+    if (on)
+        EMIT(gap, process.pid, .why = TR_gap_why_gpu, .on = 0);
 }
 
 /* ---- while it runs -------------------------------------------------------------------------------------------- */
@@ -274,6 +340,8 @@ static void send_devices(bool again)
 void gpu_tend(bool resend)
 {
     static uint64_t told_untimed;
+    if (atomic_load_explicit(&state, memory_order_acquire) == ASIDE)
+        come_back();
     if (atomic_load_explicit(&state, memory_order_acquire) != ON) {
         if (resend && atomic_load(&state) == OFF)
             send_status();

@@ -76,12 +76,27 @@ struct cupti_api {
 _Static_assert(offsetof(struct cupti_api, correlation) == 32, "CUpti_ActivityAPI");
 
 /* CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind */
-enum { CUPTI_HTOD = 1, CUPTI_DTOH = 2, CUPTI_HTOA = 3, CUPTI_ATOH = 4, CUPTI_DTOD = 8, CUPTI_HTOH = 9, CUPTI_PTOP = 10 };
+enum {
+    CUPTI_HTOD = 1,
+    CUPTI_DTOH = 2,
+    CUPTI_HTOA = 3,
+    CUPTI_ATOH = 4,
+    CUPTI_DTOD = 8,
+    CUPTI_HTOH = 9,
+    CUPTI_PTOP = 10
+};
 enum { CUPTI_PAGEABLE = 1, CUPTI_PINNED = 2, CUPTI_ON_DEVICE = 3, CUPTI_ARRAY = 4, CUPTI_MANAGED = 5 };
 
 /* Calls whose begin we want: what launches kernels (cupti_runtime_cbid.h, cupti_driver_cbid.h). */
-enum { CBID_cudaLaunchKernel = 211, CBID_cudaLaunchCooperativeKernel = 269, CBID_cudaGraphLaunch = 311, CBID_cudaLaunchKernelExC = 430,
-       CBID_cuLaunchKernel = 307, CBID_cuGraphLaunch = 514, CBID_cuLaunchKernelEx = 652 };
+enum {
+    CBID_cudaLaunchKernel = 211,
+    CBID_cudaLaunchCooperativeKernel = 269,
+    CBID_cudaGraphLaunch = 311,
+    CBID_cudaLaunchKernelExC = 430,
+    CBID_cuLaunchKernel = 307,
+    CBID_cuGraphLaunch = 514,
+    CBID_cuLaunchKernelEx = 652
+};
 
 /* The version that cuptiGetVersion tells from which single calls can be asked for: CUDA 12.5. */
 #define CUPTI_HAS_SINGLE_CALLS 23

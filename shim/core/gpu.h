@@ -8,11 +8,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shim/shim.h"
+
 /* Looks for CUPTI and turns it on; does nothing the second time, nor where fork has made it unusable. */
 void gpu_start(void);
 
 /* By the tender, once a second: fetches what is complete, and says how far that goes. resend: the devices again. */
 void gpu_tend(bool resend);
+
+/* Another user of CUPTI, seen at its calls: we step aside before it begins, and the tender comes back after it ended.
+ */
+void gpu_other(enum cupti_other does, unsigned kind, uint64_t now_ns);
 
 /* What is left, at the end of the process. */
 void gpu_stop(void);

@@ -10,8 +10,8 @@
 #include "shim/core/cupti_abi.h"
 #include "shim/core/name.h"
 
-#define NR_CALLS (1u << 16)   /* calls in flight: more than a launch queue holds */
-#define NR_WAITING (1u << 14) /* kernels whose call is not known yet */
+#define NR_CALLS (1u << 16)      /* calls in flight: more than a launch queue holds */
+#define NR_WAITING (1u << 14)    /* kernels whose call is not known yet */
 #define FORGET_NS 60000000000ull /* a call that brought no kernel in this time failed, or was lost */
 
 struct launch {
@@ -74,8 +74,8 @@ static void note_launch(const struct cupti_api *api)
     atomic_store_explicit(&l->correlation, api->correlation, memory_order_release);
 }
 
-/* The call behind a correlation id, which from now on counts as answered. A call launches one kernel, unless it launches
- * a graph: one that has been answered before belongs to an earlier use of the id. */
+/* The call behind a correlation id, which from now on counts as answered. A call launches one kernel, unless it
+ * launches a graph: one that has been answered before belongs to an earlier use of the id. */
 static struct launch *answer(uint32_t correlation, bool may_be_many)
 {
     struct launch *l = &launches[correlation & (NR_CALLS - 1)];

@@ -36,6 +36,7 @@ static struct shim_core table = {
     .step = call_step,
     .cuda_device = call_cuda_device,
     .cuda_call = call_cuda,
+    .cupti_other = call_cupti_other,
     .segment = call_segment,
     .block = call_block,
     .oom = call_oom,

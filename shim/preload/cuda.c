@@ -11,7 +11,7 @@ static uint64_t device_free_bytes(const void *caller)
     return get && get(&free_bytes, &total) == 0 ? free_bytes : 0;
 }
 
-#define HOOK_LIB(lib, gate, ret, fn, params, args, missing, after)                                                     \
+#define HOOK_LIB(lib, gate, ret, fn, params, args, missing, before, after)                                             \
     PUBLIC ret hook_##fn params __asm__(#fn);                                                                          \
     PUBLIC ret hook_##fn params                                                                                        \
     {                                                                                                                  \
@@ -24,6 +24,7 @@ static uint64_t device_free_bytes(const void *caller)
             return missing;                                                                                            \
         if (!open || !hook_enter(&c))                                                                                  \
             return call args;                                                                                          \
+        before;                                                                                                        \
         hook_out(&c);                                                                                                  \
         ret rc = call args;                                                                                            \
         hook_leave(&c);                                                                                                \

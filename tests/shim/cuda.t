@@ -80,6 +80,27 @@ ok "records without times are told" test "$(n ' gap .*why=gpu on=1')" -ge 1
 is "how it records is told" "$(n ' attr .*key=gpu.recorder value="?CUPTI 130001"?$' | awk '{ print ($1 >= 1) }')" 1
 ok "how far it is complete: not beyond a call whose kernel has not come" \
     awk '$3 == "gpu_until" { match($0, /until_ns=[0-9]+/); u = substr($0, RSTART + 9, RLENGTH - 9) + 0; if (u < $1 - 1e6) behind++ } END { exit !behind }' "$scratch/events"
+# torch.profiler in the same process: it gets its own buffers and none of ours, and we come back after it.
+$cc -o "$scratch/libkineto.so" "$root/tests/shim/libs/kineto.c" "$scratch/cupti/libcupti.so.13" -Wl,-rpath,"$scratch/cupti"
+cat >"$scratch/kineto.py" <<END
+import ctypes, os, time
+kineto = ctypes.CDLL("$scratch/libkineto.so")
+cupti = ctypes.CDLL("$scratch/cupti/libcupti.so.13")
+cuda = ctypes.CDLL("$scratch/libuses_cuda_13.so", mode=os.RTLD_LOCAL | os.RTLD_NOW)
+assert cuda.use_cuda(0) == 0
+cupti.fake_cupti_run(100)
+result = kineto.profile(50)
+assert result == 0, result
+time.sleep(3)
+cupti.fake_cupti_run(7)
+END
+record "$scratch/kineto" "$PYTHON" "$scratch/kineto.py"
+is "a second user of CUPTI gets its buffers, and none of ours" "$?" 0
+named "$scratch/kineto" >"$scratch/events"
+is "ours before and after it" "$(n ' kernel ')" 107
+# one for records without times, one for the other user; one for its end
+is "the time between is told" "$(n ' gap .*why=gpu on=1') $(n ' gap .*why=gpu on=0')" "2 1"
+
 for e in 999 39; do
     FAKE_CUPTI_ERROR=$e record "$scratch/error.$e" "$PYTHON" "$scratch/cupti.py" >/dev/null
     is "CUPTI says $e: the job runs" "$?" 0
