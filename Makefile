@@ -130,6 +130,9 @@ docs/EVENTS.md: $(O)/tools/events_md ## the reference of events, from traces/eve
 	$(call say,DOC,$@)
 	$(Q)$< >$@
 
+# ---- The simulated node ------------------------------------------------------------------------------------------
+include tests/sim/sim.mk
+
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)
 
 # ---- Tests: each group runs alone, `check` runs them all in one go of prove -------------------------------------

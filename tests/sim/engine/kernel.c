@@ -1,0 +1,130 @@
+/* kernel.c - kernels: what host stub launches which, how long one takes, and launching. A length comes from the caller
+ * (first argument of a kernel so registered), from a model that was set, or from a default: waves of blocks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/engine/inside.h"
+
+struct sim_function {
+    const void *stub;
+    const char *name; /* owned, never freed: records point to it as to CUPTI's own */
+    bool told;
+    void (*body)(struct sim_op *, void **);
+    struct sim_function *next;
+};
+
+#define BUCKETS 1024
+static struct sim_function *functions[BUCKETS]; /* guarded by functions_lock */
+static pthread_mutex_t functions_lock = PTHREAD_MUTEX_INITIALIZER;
+static sim_length_fn *model;
+static void *model_context;
+
+static struct sim_function **bucket(const void *stub)
+{
+    return &functions[((uintptr_t)stub >> 4) % BUCKETS];
+}
+
+struct sim_function *sim_function_of(const void *stub)
+{
+    pthread_mutex_lock(&functions_lock);
+    struct sim_function *f = *bucket(stub);
+    while (f && f->stub != stub)
+        f = f->next;
+    pthread_mutex_unlock(&functions_lock);
+    return f;
+}
+
+struct sim_function *sim_function_register(const void *stub, const char *name)
+{
+    struct sim_function *f = sim_function_of(stub);
+    if (f)
+        return f;
+    f = calloc(1, sizeof(*f));
+    if (!f || !(f->name = strdup(name)))
+        abort();
+    f->stub = stub;
+    pthread_mutex_lock(&functions_lock);
+    f->next = *bucket(stub);
+    *bucket(stub) = f;
+    pthread_mutex_unlock(&functions_lock);
+    return f;
+}
+
+const char *sim_function_name(const struct sim_function *f)
+{
+    return f->name;
+}
+
+void sim_set_kernel_model(sim_length_fn *length, void *context)
+{
+    model_context = context;
+    model = length;
+}
+
+void sim_kernel_told(const void *stub)
+{
+    struct sim_function *f = sim_function_of(stub);
+    if (f)
+        f->told = true;
+}
+
+void sim_set_kernel_body(const void *stub, void (*body)(struct sim_op *, void **))
+{
+    struct sim_function *f = sim_function_of(stub);
+    if (f)
+        f->body = body;
+}
+
+/* Eight blocks at a time on each of 132 multiprocessors, 2 us each wave. */
+static uint64_t default_length(const struct sim_launch *l)
+{
+    uint64_t blocks = (uint64_t)l->grid.x * l->grid.y * l->grid.z;
+    return 2000 * ((blocks + 8 * 132 - 1) / (8 * 132));
+}
+
+static uint64_t length_of(const struct sim_function *f, const struct sim_launch *l, void **args)
+{
+    if (f->told)
+        return args && args[0] ? *(uint64_t *)args[0] : 0;
+    uint64_t ns = model ? model(f->name, l, args, model_context) : 0;
+    return ns ? ns : default_length(l);
+}
+
+static int valid(const struct sim_launch *l)
+{
+    uint64_t threads = (uint64_t)l->block.x * l->block.y * l->block.z;
+    return l->grid.x && l->grid.y && l->grid.z && threads && threads <= 1024;
+}
+
+static int launch(struct sim_stream *s, const char *name, const struct sim_launch *l, uint64_t ns,
+                  const struct sim_function *f, void **args)
+{
+    struct sim_op *op = valid(l) ? sim_op_new(SIM_OP_KERNEL) : NULL;
+    if (!op)
+        return SIM_INVALID_VALUE;
+    op->name = name;
+    op->grid = l->grid;
+    op->block = l->block;
+    op->shared_bytes = l->shared_bytes;
+    op->cooperative = l->cooperative;
+    op->length = ns;
+    if (f && f->body && args) {
+        op->body = f->body;
+        for (int i = 0; i < SIM_ARGS_MAX && args[i]; i++)
+            memcpy(&op->args[i], args[i], sizeof(op->args[i]));
+    }
+    struct sim_call *call = sim_call_current();
+    if (call)
+        call->symbol = name;
+    return sim_queue(s, op);
+}
+
+int sim_launch(struct sim_stream *s, struct sim_function *f, const struct sim_launch *l, void **args)
+{
+    return launch(s, f->name, l, length_of(f, l, args), f, args);
+}
+
+int sim_launch_named(struct sim_stream *s, const char *name, const struct sim_launch *l, uint64_t ns)
+{
+    return launch(s, name, l, ns, NULL, NULL);
+}

@@ -1,0 +1,40 @@
+# tests/sim - the simulated node: look-alikes of NVIDIA's libraries, all on one engine, in $(O)/sim. See tests/sim/README.md.
+# A process that is to run on it gets LD_LIBRARY_PATH=$(O)/sim; examples/simtrain finds it by itself.
+SIM_OUT  := $(O)/sim
+SIM_LIBS := libsimnode.so libcuda.so.1 libcudart.so.12 libcudart.so.13
+SIMTRAIN :=
+
+.PHONY: sim
+sim: $(SIM_LIBS:%=$(SIM_OUT)/%) $(SIMTRAIN) ## the simulated node and examples/simtrain
+all: sim
+tests: sim
+
+$(O)/obj/tests/sim/% $(O)/obj/examples/simtrain/%: PIC := -fPIC
+
+sim_objs = $(call obj,$(wildcard $(1)))
+
+# Names of a library carry its own name as their version, as NVIDIA's do; what is not its API stays inside.
+define sim_link
+$(call say,LD,$@)
+@mkdir -p $(@D)
+$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' $(1) -o $@ $(filter %.o,$^) $(filter %.so,$^) -lpthread -ldl
+endef
+
+$(O)/obj/sim/%.map:
+	@mkdir -p $(@D)
+	@printf '%s { global: cuda*; __cuda*; cupti*; cublas*; InitializeInjection*; local: *; };\n' $* >$@
+
+sim_version = -Wl,--version-script=$(filter %.map,$^)
+
+$(SIM_OUT)/libsimnode.so: $(call sim_objs,tests/sim/engine/*.c)
+	$(call sim_link,)
+
+$(SIM_OUT)/libcuda.so.1: $(call sim_objs,tests/sim/cuda/*.c) $(SIM_OUT)/libsimnode.so
+	$(call sim_link,)
+
+SIM_CUDART = $(filter-out %_12.c %/v12.c %/v13.c,$(wildcard tests/sim/cudart/*.c))
+$(SIM_OUT)/libcudart.so.13: $(call obj,$(SIM_CUDART) tests/sim/cudart/v13.c) $(SIM_OUT)/libsimnode.so $(O)/obj/sim/libcudart.so.13.map
+	$(call sim_link,$(sim_version))
+$(SIM_OUT)/libcudart.so.12: $(call obj,$(SIM_CUDART) tests/sim/cudart/v12.c tests/sim/cudart/missing_12.c) \
+                            $(SIM_OUT)/libsimnode.so $(O)/obj/sim/libcudart.so.12.map
+	$(call sim_link,$(sim_version))
