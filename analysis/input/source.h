@@ -52,5 +52,6 @@ static inline void source_count(struct source *source, const struct event *event
 /* Open what is at `path` and add it as one or several sources. Return 0, or -errno with *ret_error as trace_open. */
 int source_text_open(const char *path, struct hosts *hosts, struct sources *sources, char **ret_error);
 int source_ctf_open(const char *path, struct hosts *hosts, struct sources *sources, char **ret_error);
+int source_kineto_open(const char *path, struct hosts *hosts, struct sources *sources, char **ret_error);
 
 #endif

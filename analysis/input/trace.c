@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analysis/input/hosts.h"
+#include "analysis/input/kineto_row.h"
 #include "analysis/input/merge.h"
 #include "analysis/input/source.h"
 
@@ -35,6 +36,8 @@ static int open_path(const char *path, struct trace *trace, char **ret_error)
         return unreadable(path, -errno, ret_error);
     if (S_ISDIR(st.st_mode))
         return source_ctf_open(path, &trace->hosts, &trace->sources, ret_error);
+    if (S_ISREG(st.st_mode) && kineto_looks_like_json(path))
+        return source_kineto_open(path, &trace->hosts, &trace->sources, ret_error);
     return source_text_open(path, &trace->hosts, &trace->sources, ret_error);
 }
 

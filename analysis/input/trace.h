@@ -1,6 +1,7 @@
 /* trace.h - all inputs of one command as one stream of events in time order.
  *
- * PATHs may be LTTng trace directories (one or many hosts, rotations), or events text files; the kind is recognised.
+ * PATHs may be LTTng trace directories (one or many hosts, rotations), events text files, or Kineto traces (one file
+ * per rank); the kind is recognised.
  * A trace can be scanned several times: the report first surveys the small channels, then streams everything.
  * Nothing here prints: what was wrong with an input is in trace_inputs(). */
 #ifndef TRSHIM_ANALYSIS_TRACE_H
@@ -17,7 +18,7 @@ struct trace;
 /* One input as the report lists it. Counters are those of the last full scan. */
 struct trace_input {
     const char *path;
-    const char *kind; /* "lttng", "events", ... */
+    const char *kind; /* "lttng", "events", "kineto" */
     uint64_t events;  /* events delivered */
     uint64_t lost;    /* events the recorder dropped (discarded events and packets) */
     uint64_t unknown; /* events of kinds this program does not know */
