@@ -2,9 +2,11 @@
  *
  *     chatty COUNT [PAUSE_US [BURST]]
  *
- * Emits COUNT `range` events (0: until killed) named 1, 2, 3 ..., pausing after each BURST (1) of them, and prints the
- * last number when it ends; every hundredth comes with an `anchor` of the same number. Linked to the provider itself,
- * so run it with TRSHIM_CORE set to nothing: two providers in a process would each write every event. */
+ * Waits at first until its events are enabled, at most CHATTY_WAIT_MS (environment, 0): a process waits only 100 ms for
+ * its registration, which on a busy machine is not enough, and the tests count. Emits COUNT `range` events (0: until
+ * killed) named 1, 2, 3 ..., pausing after each BURST (1) of them, and prints the last number when it ends; every
+ * hundredth comes with an `anchor` of the same number. Linked to the provider itself, so run it with TRSHIM_CORE set to
+ * nothing: two providers in a process would each write every event. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +30,13 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static void wait_until_enabled(void)
+{
+    const char *wait = getenv("CHATTY_WAIT_MS");
+    for (int left_ms = wait ? atoi(wait) : 0; left_ms > 0 && !lttng_ust_tracepoint_enabled(trshim, anchor); left_ms--)
+        usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
     long count = argc > 1 ? atol(argv[1]) : 1000;
@@ -36,6 +45,7 @@ int main(int argc, char **argv)
     uint32_t pid = (uint32_t)getpid(), nr = 0;
 
     signal(SIGTERM, on_term);
+    wait_until_enabled();
     for (long i = 1; !told_to_end && (count == 0 || i <= count); i++) {
         const struct tr_range range = {.pid = pid, .tid = pid, .name = (uint32_t)i, .start_ns = now_ns()};
         lttng_ust_tracepoint(trshim, range, &range);

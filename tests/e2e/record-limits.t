@@ -8,7 +8,7 @@ field() { sed -n "s/.*\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" "$1"/*/session.json |
 first() { ranges "$1" | head -n 1; }
 last() { ranges "$1" | tail -n 1; }
 
-record -q --no-report --delay 500ms -o "$scratch/delay" -- "$chatty" 1500 1000 >/dev/null
+CHATTY_WAIT_MS=0 record -q --no-report --delay 500ms -o "$scratch/delay" -- "$chatty" 1500 1000 >/dev/null
 ok "--delay: the beginning is not there" test "$(first "$scratch/delay")" -gt 100
 is "--delay: the end is" "$(last "$scratch/delay")" 1500
 

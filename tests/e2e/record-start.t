@@ -15,7 +15,7 @@ fails "stop without start" saying "$TR" stop
 ok "and says what to do" grep -q "trshim start" "$scratch/said"
 
 # The job first: it sleeps on a word in shared memory until a daemon wakes it.
-$job 0 1000 >"$scratch/early.out" &
+CHATTY_WAIT_MS=0 $job 0 1000 >"$scratch/early.out" &
 early=$!
 sleep 0.5
 ok "start" "$TR" start -o "$scratch/a"

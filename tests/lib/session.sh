@@ -21,6 +21,9 @@ words_before=$(ls /dev/shm)
 unset TRSHIM_HOME LTTNG_HOME XDG_RUNTIME_DIR
 chatty=$O/tests/e2e/chatty
 
+CHATTY_WAIT_MS=5000
+export CHATTY_WAIT_MS
+
 record() { TRSHIM_CORE='' "$TR" record "$@"; }
 
 saying() { "$@" >"$scratch/said" 2>&1; }
