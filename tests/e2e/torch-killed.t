@@ -11,7 +11,7 @@ job=("${data_options[@]}" --out "$scratch/checkpoints" --hidden 16 --workers 1 -
 start() {
     dir=$scratch/$1
     # shellcheck disable=SC2016
-    "$TR" record -o "$dir" --no-report -- sh -c 'echo $$ >"$0.pid" && exec "$@"' "$dir.job" "${train[@]}" "${job[@]}" \
+    TMPDIR=$scratch "$TR" record -o "$dir" --no-report -- sh -c 'echo $$ >"$0.pid" && exec "$@"' "$dir.job" "${train[@]}" "${job[@]}" \
         --steps "$2" --truth "$dir.truth" >"$dir.out" 2>"$dir.log" &
     RECORD=$!
 }
@@ -77,9 +77,8 @@ ok "daemon: the report says what is missing" says "ended early"
 start killed-record 250
 ok "record: the job trains" wait_for 60 steps_reach 100
 watched=$(daemon)
-kill -9 $RECORD
+{ kill -9 $RECORD && wait $RECORD; } 2>/dev/null
 before=$(steps_printed)
-wait $RECORD 2>/dev/null
 ok "record: the job ended unharmed" job_ended_well 250
 ok "record: the daemon does not outlive the job" wait_for 20 is_gone "$watched"
 ok "record: a report of what was recorded" report "$dir"
