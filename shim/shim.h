@@ -40,7 +40,18 @@ struct shim_call {
 };
 
 /* Classes of hooks that are switched together: each has a gate, an int that is non-zero while somebody listens. */
-enum shim_gate { GATE_IO, GATE_META, GATE_FILE, GATE_WAIT, GATE_LIFE, GATE_CUDA, GATE_SEGMENT, GATE_BLOCK, GATE_MAX };
+enum shim_gate {
+    GATE_IO,
+    GATE_META,
+    GATE_FILE,
+    GATE_WAIT,
+    GATE_LIFE,
+    GATE_CUDA,
+    GATE_SEGMENT,
+    GATE_BLOCK,
+    GATE_GEMM,
+    GATE_MAX
+};
 
 /* What the preload hands to the core. */
 struct shim_preload {
@@ -98,6 +109,7 @@ struct shim_core {
     void (*cupti_other)(struct shim_call *call, enum cupti_other does, unsigned kind);
     void (*segment)(struct shim_call *call, enum tr_segment_act act, enum tr_segment_kind kind, void *ptr,
                     uint64_t size, int err, uint64_t free_bytes, const void *caller);
+    void (*gemm)(struct shim_call *call, enum tr_dtype type, uint64_t m, uint64_t n, uint64_t k, uint64_t batch);
     void (*block)(struct shim_call *call, void *ptr, int64_t change, uint64_t allocated, uint64_t reserved,
                   uint16_t device);
     void (*oom)(struct shim_call *call, uint64_t asked, uint64_t allocated, uint64_t reserved, uint16_t device);

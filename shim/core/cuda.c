@@ -61,6 +61,15 @@ void call_segment(struct shim_call *call, enum tr_segment_act act, enum tr_segme
          .start_ns = call->start_ns, .dur_ns = call->end_ns - call->start_ns);
 }
 
+void call_gemm(struct shim_call *call, enum tr_dtype type, uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
+{
+    struct thread *t = thread_of(call);
+    if (!detail_is_off())
+        EMIT(gemm, t->tid, .type = (uint8_t)type, .count = 1, .m = (uint32_t)m, .n = (uint32_t)n, .k = (uint32_t)k,
+             .batch = (uint32_t)batch, .flop = 2 * m * n * k * batch, .start_ns = call->start_ns,
+             .dur_ns = call->end_ns - call->start_ns);
+}
+
 void call_block(struct shim_call *call, void *ptr, int64_t change, uint64_t allocated, uint64_t reserved,
                 uint16_t device)
 {

@@ -47,6 +47,8 @@ const int *gate_wanted(enum shim_gate gate)
         return &lttng_ust_tracepoint_trshim___cuda_call.state;
     case GATE_SEGMENT:
         return &lttng_ust_tracepoint_trshim___segment.state;
+    case GATE_GEMM:
+        return &lttng_ust_tracepoint_trshim___gemm.state;
     case GATE_BLOCK:
         return &lttng_ust_tracepoint_trshim___block.state;
     case GATE_MAX:

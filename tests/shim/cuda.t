@@ -43,6 +43,23 @@ is "blocks of the allocator" "$(n ' block .*act=alloc device=5 .*size_bytes=512 
 is "CPU memory is none of it" "$(n ' block .*size_bytes=4096')" 0
 is "the allocator gives up" "$(n ' oom .*device=5 size_bytes=1099511627776 allocated_bytes=512 reserved_bytes=2097152 ')" 1
 
+# Matrix products: their shape is their work.
+for l in cublas cublasLt; do
+    $cc -Wl,-soname,lib$l.so.13 -o "$scratch/lib$l.so.13" "$root/tests/shim/libs/cublas.c"
+done
+cat >"$scratch/cublas.py" <<END
+import ctypes, os, sys
+ctypes.CDLL("$scratch/libcublasLt.so.13", mode=os.RTLD_LOCAL | os.RTLD_NOW)
+sys.exit(ctypes.CDLL("$scratch/libcublas.so.13", mode=os.RTLD_LOCAL | os.RTLD_NOW).use_cublas())
+END
+record "$scratch/cublas" "$PYTHON" "$scratch/cublas.py"
+is "cuBLAS: all arguments arrive" "$?" 0
+named "$scratch/cublas" >"$scratch/events"
+is "cuBLAS: one that failed is no work" "$(n ' gemm ')" 3
+is "cuBLAS: a plain product" "$(n ' gemm .*type=f32 count=1 m=10 n=20 k=30 batch=1 flop=12000 ')" 1
+is "cuBLAS: a batch" "$(n ' gemm .*type=f16 count=1 m=64 n=64 k=128 batch=8 flop=8388608 ')" 1
+is "cublasLt: shape asked of itself, A transposed" "$(n ' gemm .*type=bf16 count=1 m=1024 n=512 k=4096 batch=2 flop=8589934592 ')" 1
+
 # CUPTI's records, with a CUPTI of our own that has the real one's habits.
 mkdir "$scratch/cupti"
 $cc -Wl,-soname,libcupti.so.13 -o "$scratch/cupti/libcupti.so.13" "$root/tests/shim/libs/cupti.c" -lpthread
