@@ -3,8 +3,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,14 +170,23 @@ static void grid_value(struct reader *reader, const char *text, size_t len)
 
 /* ---- what the file says of itself ----------------------------------------------------------- */
 
+/* 12040 -> "12.4" */
+static void copy_cuda_version(char *to, size_t size, const char *text, size_t len)
+{
+    int64_t version = number_or_unknown(text, len, 1);
+
+    if (version >= 1000)
+        (void)snprintf(to, size, "%" PRId64 ".%" PRId64, version / 1000, version % 1000 / 10);
+}
+
 static void about_top(struct kineto_about *about, const char *key, const char *text, size_t len)
 {
     if (strcmp(key, "baseTimeNanoseconds") == 0)
         about->base_ns = number_or_unknown(text, len, 1);
     else if (strcmp(key, "cuda_driver_version") == 0)
-        copy_text(about->cuda_driver, sizeof(about->cuda_driver), text, len);
+        copy_cuda_version(about->cuda_driver, sizeof(about->cuda_driver), text, len);
     else if (strcmp(key, "cuda_runtime_version") == 0)
-        copy_text(about->cuda_runtime, sizeof(about->cuda_runtime), text, len);
+        copy_cuda_version(about->cuda_runtime, sizeof(about->cuda_runtime), text, len);
 }
 
 static void about_distributed(struct kineto_about *about, const char *key, const char *text, size_t len)

@@ -262,12 +262,6 @@ static bool wants(const struct source_kineto *kineto, enum event_kind kind)
     return kineto->channels & 1u << schema_event(kind)->channel;
 }
 
-static void go_to(struct source_kineto *kineto, enum kineto_step step)
-{
-    kineto->step = step;
-    kineto->process = kineto->item = 0;
-}
-
 /* The next thing to tell of the whole. NULL when all has been told, of all processes. */
 static const struct event *next_of_head(struct source_kineto *kineto)
 {
@@ -286,12 +280,14 @@ static const struct event *next_of_head(struct source_kineto *kineto)
     return event;
 }
 
-/* A gpu_until for the next process; NULL when all have been told. */
+/* A gpu_until for the next process; NULL when all have been told, or there is no GPU to tell of. */
 static const struct event *next_until(struct source_kineto *kineto)
 {
-    while (kineto->process < kineto->index->nr_processes && !current(kineto)->seen)
+    size_t nr = kineto->index->devices ? kineto->index->nr_processes : 0;
+
+    while (kineto->process < nr && !current(kineto)->seen)
         kineto->process++;
-    if (kineto->process == kineto->index->nr_processes)
+    if (kineto->process >= nr)
         return NULL;
     struct event *event = new_event(kineto, EV_gpu_until, kineto->until_ns);
     event->u.gpu_until.device = UINT32_MAX;
@@ -300,16 +296,7 @@ static const struct event *next_until(struct source_kineto *kineto)
     return event;
 }
 
-/* Whether it is time to say how far the GPU's events are complete: up to the one that comes next. */
-static bool until_is_due(struct source_kineto *kineto, uint64_t next_ns, bool last)
-{
-    if (!kineto->index->devices || !wants(kineto, EV_gpu_until) || (!last && next_ns - kineto->until_ns < UNTIL_EVERY))
-        return false;
-    kineto->until_ns = next_ns;
-    return true;
-}
-
-/* The next event; NULL at the end, or when something else is to be told first: the step has changed then. */
+/* The next event; NULL at the end, or when it is time to say how far the GPU's are complete: up to that event. */
 static const struct event *next_event(struct source_kineto *kineto)
 {
     const struct sorted *events = &kineto->index->events;
@@ -319,8 +306,8 @@ static const struct event *next_event(struct source_kineto *kineto)
         kineto->position++;
     bool last = kineto->position == events->nr;
     uint64_t ts_ns = clock_ns(kineto, last ? kineto->index->last_ns : kineto_end_ns(&from[kineto->position]));
-    if (until_is_due(kineto, ts_ns, last) || last) {
-        go_to(kineto, STEP_until);
+    if (last || ts_ns - kineto->until_ns >= UNTIL_EVERY) {
+        kineto->until_ns = ts_ns;
         return NULL;
     }
     from += kineto->position++;
@@ -331,13 +318,13 @@ static const struct event *next_event(struct source_kineto *kineto)
     return &kineto->event;
 }
 
-/* What to do when a step has nothing more to tell. */
+/* A step has nothing more to tell. */
 static void next_step(struct source_kineto *kineto)
 {
-    if (kineto->step < STEP_events)
-        go_to(kineto, kineto->step + 1);
-    else if (kineto->step == STEP_until)
-        go_to(kineto, kineto->position < kineto->index->events.nr ? STEP_events : STEP_end);
+    bool more = kineto->position < kineto->index->events.nr;
+
+    kineto->step = kineto->step != STEP_until ? kineto->step + 1 : more ? STEP_events : STEP_end;
+    kineto->process = kineto->item = 0;
 }
 
 static int kineto_next(struct event_stream *stream, const struct event **ret)
@@ -368,7 +355,8 @@ static int kineto_start(struct source *source, unsigned channels, struct merge *
     kineto->channels = channels;
     kineto->position = 0;
     kineto->until_ns = clock_ns(kineto, kineto->index->first_ns);
-    go_to(kineto, kineto->index->events.nr ? STEP_proc : STEP_end);
+    kineto->process = kineto->item = 0;
+    kineto->step = kineto->index->events.nr ? STEP_proc : STEP_end;
     kineto->stream.next = kineto_next;
     return merge_add(merge, &kineto->stream);
 }
