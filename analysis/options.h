@@ -22,6 +22,11 @@ struct options {
     enum step_method steps;
     const char *steps_regex; /* extended regular expression for STEP_METHOD_nvtx, NULL all; borrowed */
 
+    /* What is known about the work from elsewhere; 0 for nothing. */
+    double peak_flops;      /* of one GPU, FLOP/s, instead of the table's */
+    double flops_per_step;  /* of one rank, instead of what BLAS was asked for */
+    double tokens_per_step; /* of all ranks together */
+
     /* Called by the engine now and then with how much of the work is done, 0..1, not falling. NULL for nobody. */
     void (*progress)(void *arg, double done);
     void *progress_arg;

@@ -28,7 +28,7 @@ static const struct column ranks[] = {
 #define R struct report_rank
     JSON(R, rank) JSON(R, attempt)
     {"host", COL_STR, offsetof(R, host_name), UNIT_NONE, W_none, 0},
-    JSON(R, pid) ABSENT("device") ABSENT("gpu_name") JSON(R, rank_source)
+    JSON(R, pid) JSON(R, device) JSON(R, gpu_name) JSON(R, rank_source)
 #undef R
 };
 COLUMNS(ranks);
@@ -96,6 +96,58 @@ static const struct column checkpoints[] = {
 #undef R
 };
 COLUMNS(checkpoints);
+
+static const struct column kernels[] = {
+#define R struct report_kernel
+    JSON(R, name) TEXT(R, kind, NONE, kind, 1) TEXT(R, count, COUNT, count, 3) TEXT(R, total_ns, TIME, total, 2)
+    TEXT(R, mean_ns, TIME, mean_read, 0) TEXT(R, share, SHARE, share, 0)
+#undef R
+};
+COLUMNS(kernels);
+
+static const struct column copies[] = {
+#define R struct report_copy
+    TEXT(R, kind, NONE, kind, 0) TEXT(R, memory, NONE, memory, 0) TEXT(R, count, COUNT, count, 2)
+    TEXT(R, bytes, BYTES, size, 0) TEXT(R, time_ns, TIME, duration, 1) TEXT(R, bandwidth, RATE, rate, 0)
+    TEXT(R, expected, RATE, expected, 3)
+#undef R
+};
+COLUMNS(copies);
+
+static const struct column gpus[] = {
+#define R struct report_gpu
+    TEXT(R, rank, NONE, rank, 0) TEXT(R, device, NONE, gpu, 4) TEXT(R, name, NONE, model, 5)
+    TEXT(R, kernels, COUNT, kernels_step, 2) TEXT(R, mean_kernel_ns, TIME, mean_read, 2)
+    TEXT(R, launch_latency_ns, TIME, latency, 1) TEXT(R, queue_depth, NUMBER, queue, 1)
+    JSON(R, flop) TEXT(R, flops, FLOPS, flops, 1) JSON(R, peak_flops) TEXT(R, mfu, SHARE, mfu, 1) TEXT(R, dtype, NONE, dtype, 3)
+    TEXT(R, tokens_per_second, COUNT, tokens, 1)
+#undef R
+};
+COLUMNS(gpus);
+
+static const struct column memory[] = {
+#define R struct report_memory
+    TEXT(R, rank, NONE, rank, 0) TEXT(R, device, NONE, gpu, 4) TEXT(R, total, BYTES, mem_total, 3)
+    TEXT(R, reserved_peak, BYTES, reserved, 0) TEXT(R, allocated_peak, BYTES, allocated, 1)
+    TEXT(R, fragmentation_at_peak, SHARE, fragmented, 1) TEXT(R, split_free_at_peak, BYTES, split_free, 2)
+    TEXT(R, largest_hole, BYTES, hole, 2) TEXT(R, retries, COUNT, retries, 2)
+#undef R
+};
+COLUMNS(memory);
+
+static const struct column owners[] = {
+#define R struct report_owner
+    JSON(R, name) JSON(R, peak)
+#undef R
+};
+COLUMNS(owners);
+
+static const struct column failures[] = {
+#define R struct report_failure
+    JSON(R, bytes) JSON(R, free) JSON(R, cached_free) JSON(R, largest_hole) JSON(R, short_by) JSON(R, verdict)
+#undef R
+};
+COLUMNS(failures);
 
 static const struct column quality[] = {
 #define R struct report_quality

@@ -22,7 +22,16 @@ enum column_type {
     COL_WORKER_SHARE,
     COL_NULL
 };
-enum column_unit { UNIT_NONE, UNIT_COUNT, UNIT_TIME, UNIT_BYTES, UNIT_SHARE };
+enum column_unit {
+    UNIT_NONE,
+    UNIT_COUNT,
+    UNIT_TIME,
+    UNIT_BYTES,
+    UNIT_SHARE,
+    UNIT_RATE,  /* bytes/s */
+    UNIT_FLOPS, /* FLOP/s */
+    UNIT_NUMBER /* three digits */
+};
 
 struct column {
     const char *id; /* JSON key; NULL: text only */
@@ -45,6 +54,12 @@ extern const struct columns columns_breakdown;   /* struct report_breakdown, as 
 extern const struct columns columns_io;          /* struct report_io */
 extern const struct columns columns_workers;     /* struct report_worker */
 extern const struct columns columns_checkpoints; /* struct report_checkpoint */
+extern const struct columns columns_kernels;     /* struct report_kernel */
+extern const struct columns columns_copies;      /* struct report_copy */
+extern const struct columns columns_gpus;        /* struct report_gpu */
+extern const struct columns columns_memory;      /* struct report_memory, without its arrays */
+extern const struct columns columns_owners;      /* struct report_owner */
+extern const struct columns columns_failures;    /* struct report_failure */
 extern const struct columns columns_quality;     /* struct report_quality */
 
 /* One value of a row. */

@@ -71,6 +71,21 @@ static void ranks(struct json *json, const struct report *report)
     json_close(json, ']');
 }
 
+static void memory(struct json *json, const struct report *report)
+{
+    json_open(json, "memory", '[');
+    for (size_t i = 0; i < report->nr_memory; i++) {
+        const struct report_memory *row = &report->memory[i];
+        json_row(json);
+        json_open(json, NULL, '{');
+        cells(json, &columns_memory, row);
+        table(json, "owners", &columns_owners, row->owners, row->nr_owners, sizeof *row->owners);
+        table(json, "failures", &columns_failures, row->failures, row->nr_failures, sizeof *row->failures);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 static int step(void *arg, const struct report_step *row)
 {
     struct json *json = arg;
@@ -224,9 +239,14 @@ int emit_json(struct report *report, FILE *out)
     empty(json, "collectives");
     empty(json, "communicators");
     empty(json, "transports");
-    empty(json, "kernels");
-    empty(json, "copies");
-    empty(json, "memory");
+    json_row(json);
+    TABLE(json, report, kernels);
+    json_row(json);
+    TABLE(json, report, copies);
+    json_row(json);
+    TABLE(json, report, gpus);
+    json_row(json);
+    memory(json, report);
     json_row(json);
     TABLE(json, report, io);
     json_row(json);

@@ -19,6 +19,10 @@ int section_verdict(const struct page *page);   /* section_verdict.c: VERDICT, W
 int section_breakdown(const struct page *page); /* section_breakdown.c: step time, ranks */
 int section_workers(const struct page *page);   /* section_tables.c */
 int section_io(const struct page *page);
+int section_gpus(const struct page *page); /* section_gpu.c */
+int section_kernels(const struct page *page);
+int section_copies(const struct page *page);
+int section_memory(const struct page *page);
 int section_checkpoints(const struct page *page);
 int section_findings(const struct page *page); /* section_findings.c */
 int section_quality(const struct page *page);  /* section_quality.c: notes, what was lost or not readable */

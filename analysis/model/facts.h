@@ -30,6 +30,16 @@ struct gpu_facts {
     uint64_t micro_batches;        /* hand-offs of the DataLoader */
     uint64_t host_wait_ns;         /* the training thread's wait for data, hidden or not */
     double flop[TR_dtype_MAX];     /* asked of cuBLAS */
+    /* Over the steady part of the run; filled by pass_gpu. */
+    uint64_t compute_ns, gemm_ns; /* kernels that compute, and of those the ones whose work is counted */
+    uint64_t htod_bytes, dtoh_bytes, large_htod;
+    uint64_t copy_ns, pageable_copies, pageable_bytes, pageable_copy_ns; /* large ones */
+    double mfu;                                                          /* NAN unknown */
+};
+
+/* Copies of one kind from or to one kind of memory, of all ranks; and the large ones among them. */
+struct copy_facts {
+    uint64_t count, bytes, time_ns, large_bytes, large_ns;
 };
 
 /* One rank's windows, those that count (complete, not warm-up). */
@@ -75,6 +85,7 @@ struct start_facts {
 struct facts {
     struct rank_facts *ranks; /* owned */
     size_t nr_ranks;
+    struct copy_facts copies[TR_copy_kind_MAX][TR_memory_kind_MAX];
     struct loader_facts *loaders; /* owned */
     size_t nr_loaders;
     struct group_facts *groups; /* owned */

@@ -697,6 +697,7 @@ static int finish_rank(struct pass_breakdown *self, struct window_state *state)
         return 0; /* it never passed an anchor: there is no window to tell of */
     bool steps = self->job->method != ANCHORS_run;
     const struct gpu_device *device = gpu_main(&state->gpu.gpu);
+    state->facts->gpu.info = device ? process_gpu(rank->process, device->device) : NULL;
     rc = close_window(self, state, steps && device ? device->last_end_ns : rank->end_ns, rank->end_ns, steps);
     for (size_t i = 0; i < rank->nr_checkpoints; i++) {
         struct checkpoint *checkpoint = &rank->checkpoints[i];

@@ -54,6 +54,7 @@ static int by_key(const void *a, const void *b)
 static int add_rank(struct report *report, const struct rank *rank)
 {
     struct report_version *versions = NULL;
+    const struct gpu_info *gpu = rank->process->gpus;
     size_t nr = 0;
     int rc = collect_versions(rank->process, &versions, &nr);
     if (nr)
@@ -64,6 +65,8 @@ static int add_rank(struct report *report, const struct rank *rank)
                                                             .host = rank->process->host,
                                                             .pid = rank->process->pid,
                                                             .host_name = rank->process->host_name,
+                                                            .device = gpu ? (int64_t)gpu->device : TR_UNKNOWN,
+                                                            .gpu_name = gpu ? gpu->model : NULL,
                                                             .rank_source = rank->source,
                                                             .versions = versions,
                                                             .nr_versions = nr});

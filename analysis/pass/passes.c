@@ -3,7 +3,7 @@
 
 #include "analysis/pass/pass.h"
 
-extern const struct pass pass_job, pass_steps, pass_breakdown, pass_io, pass_workers, pass_checkpoints;
+extern const struct pass pass_job, pass_steps, pass_breakdown, pass_gpu, pass_io, pass_workers, pass_checkpoints;
 extern const struct pass find_cpu, find_storage, find_dataloader, find_checkpoint, find_disk, find_start, find_quality;
 
 /* One a line. */
@@ -12,6 +12,7 @@ const struct pass *const passes[] = {
     &pass_job,
     &pass_steps,
     &pass_breakdown,
+    &pass_gpu,
     &pass_io,
     &pass_workers,
     &pass_checkpoints,

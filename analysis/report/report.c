@@ -43,6 +43,10 @@ void report_free(struct report *report)
     free(report->io);
     free(report->workers);
     free(report->checkpoints);
+    free(report->kernels);
+    free(report->copies);
+    free(report->gpus);
+    free(report->memory);
     free(report->findings);
     free(report->notes);
     free(report);
@@ -124,6 +128,7 @@ int report_add_rank(struct report *report, const struct report_rank *row)
     struct report_rank *copy = &report->ranks[report->nr_ranks++];
     *copy = *row;
     copy->host_name = report_str(report, row->host_name);
+    copy->gpu_name = report_str(report, row->gpu_name);
     copy->rank_source = report_str(report, row->rank_source);
     copy->versions = versions;
     return report->priv->error;

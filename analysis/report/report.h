@@ -53,6 +53,8 @@ struct report_rank {
     int attempt;
     uint32_t host, pid;
     const char *host_name;
+    int64_t device;          /* ordinal of its GPU; TR_UNKNOWN */
+    const char *gpu_name;    /* NULL unknown */
     const char *rank_source; /* "env", "order", "single": how the rank is known */
     struct report_version *versions;
     size_t nr_versions;
@@ -126,6 +128,70 @@ struct report_checkpoint {
     bool survives; /* not unlinked or replaced by the end of the trace */
 };
 
+/* ---- GPUs ---- */
+
+/* Kernels of one name on all ranks. */
+struct report_kernel {
+    const char *name; /* NULL: those whose name is not known */
+    const char *kind; /* "compute", "comm", "copy" */
+    uint64_t count, total_ns;
+    double mean_ns, share; /* of the time of all kernels */
+};
+
+/* Copies of one kind on all ranks. */
+struct report_copy {
+    const char *kind;   /* "HtoD", "DtoH", ... */
+    const char *memory; /* of the host's side: "pageable", "pinned", ...; of the source for others */
+    uint64_t count, bytes, time_ns;
+    double bandwidth; /* bytes/s while copies ran */
+    double expected;  /* what the link should give; NAN unknown */
+};
+
+/* What one rank's GPU did in the steps that count. */
+struct report_gpu {
+    int rank;
+    int64_t device;   /* ordinal in the process; TR_UNKNOWN */
+    const char *name; /* NULL unknown */
+    uint64_t kernels; /* a step, on average */
+    double mean_kernel_ns, launch_latency_ns, queue_depth;
+    double flop;              /* a step, on average; NAN unknown */
+    double flops;             /* FLOP/s over the steps' time */
+    double peak_flops;        /* of this GPU for the types used; NAN unknown */
+    double mfu;               /* share of that peak; NAN unknown */
+    const char *dtype;        /* of most of the work; NULL unknown */
+    double tokens_per_second; /* with --tokens-per-step; NAN without */
+};
+
+struct report_owner {
+    const char *name;
+    uint64_t peak;
+};
+
+/* An allocation that failed for good. */
+struct report_failure {
+    uint64_t bytes;
+    int64_t free, cached_free, largest_hole; /* TR_UNKNOWN */
+    int64_t short_by;                        /* capacity: what is missing; TR_UNKNOWN for other verdicts */
+    const char *verdict;                     /* "limit", "fragmentation", "capacity" */
+};
+
+/* Memory of one device as one rank used it. At peak: when most was reserved. TR_UNKNOWN without events of blocks. */
+struct report_memory {
+    int rank;
+    int64_t device;
+    int64_t total; /* of the device; TR_UNKNOWN */
+    uint64_t reserved_peak;
+    int64_t allocated_peak;
+    double fragmentation_at_peak; /* split free of reserved; NAN unknown */
+    int64_t split_free_at_peak;   /* free within segments that are also in use */
+    int64_t largest_hole;         /* at that time */
+    uint64_t retries;             /* failed allocations that were tried again with success */
+    const struct report_owner *owners;
+    size_t nr_owners;
+    const struct report_failure *failures;
+    size_t nr_failures;
+};
+
 enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH, SEVERITY_MAX };
 
 extern const char *const severity_names[SEVERITY_MAX]; /* "low", "medium", "high" */
@@ -195,6 +261,14 @@ struct report {
     size_t nr_workers;
     struct report_checkpoint *checkpoints;
     size_t nr_checkpoints;
+    struct report_kernel *kernels; /* by time */
+    size_t nr_kernels;
+    struct report_copy *copies;
+    size_t nr_copies;
+    struct report_gpu *gpus;
+    size_t nr_gpus;
+    struct report_memory *memory;
+    size_t nr_memory;
     struct report_finding *findings; /* by severity, lost time, id; from report_finish() on */
     size_t nr_findings;
     struct report_note *notes;
@@ -216,6 +290,10 @@ int report_add_input(struct report *report, const struct report_input *row);
 int report_add_rank(struct report *report, const struct report_rank *row);
 int report_add_io(struct report *report, const struct report_io *row);
 int report_add_worker(struct report *report, const struct report_worker *row);
+int report_add_kernel(struct report *report, const struct report_kernel *row);
+int report_add_copy(struct report *report, const struct report_copy *row);
+int report_add_gpu(struct report *report, const struct report_gpu *row);
+int report_add_memory(struct report *report, const struct report_memory *row);
 int report_add_checkpoint(struct report *report, const struct report_checkpoint *row);
 
 /* Adds a step window and updates breakdowns, counts and series. Rows may come in any order; a rank's flags must be

@@ -75,6 +75,12 @@ struct units units_rate(double bytes_per_second)
     return scaled(bytes_per_second, 1000, names, sizeof names / sizeof *names);
 }
 
+struct units units_flops(double flop_per_second)
+{
+    static const char *const names[] = {"FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+    return scaled(flop_per_second, 1000, names, sizeof names / sizeof *names);
+}
+
 struct units units_share(double share)
 {
     struct units out;

@@ -55,6 +55,7 @@ static void sample_tables(struct report *report)
         report_add_input(report, &(struct report_input){.path = "/tmp/run1", .kind = "lttng", .events = 5000}), 0);
     for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         assert_int_equal(report_add_rank(report, &(struct report_rank){.rank = rank,
+                                                                       .device = TR_UNKNOWN,
                                                                        .host = rank / 2,
                                                                        .pid = 100 + rank,
                                                                        .host_name = rank < 2 ? "node-a" : "node-b",
