@@ -48,7 +48,6 @@ static int enable_channel(struct session *s, const char *name, const struct lttn
     channel->attr.switch_timer_interval = like->switch_timer_interval;
     channel->attr.read_timer_interval = like->read_timer_interval;
     channel->attr.tracefile_size = like->tracefile_size;
-    channel->attr.tracefile_count = like->tracefile_count;
     int rc = lttng_enable_channel(s->handle, channel);
     lttng_channel_destroy(channel);
     return rc < 0 ? fail(ret_error, rc, "make a channel") : 0;
@@ -69,7 +68,6 @@ static int enable_channels(struct session *s, const struct buffer_plan *buffers,
             .switch_timer_interval = SWITCH_TIMER_US,
             .read_timer_interval = READ_TIMER_US,
             .tracefile_size = c == CH_DATA ? buffers->tracefile_size : 0,
-            .tracefile_count = c == CH_DATA ? buffers->tracefile_count : 0,
         };
         rc = enable_channel(s, schema_channel_names[c], &attr, ret_error);
     }

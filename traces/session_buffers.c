@@ -9,7 +9,7 @@
 #define PAGE 4096ull
 #define KIB 1024ull
 #define MIB (1024 * KIB)
-#define TRACEFILES 8
+#define TRACEFILES 16
 
 /* The largest power of 2 that is at most n, between min and max (powers of 2). */
 static uint64_t power_between(uint64_t n, uint64_t min, uint64_t max)
@@ -49,13 +49,10 @@ static uint64_t plan_total(const struct buffer_plan *plan, unsigned cpus)
     return sum * cpus;
 }
 
-/* The data files of all CPUs may fill four fifths of max_size; state and steps are kept whole and live in the rest. */
+/* The files that are being written, one per CPU, are what cannot be removed: a sixteenth of max_size together. */
 static void limit_files(struct buffer_plan *plan, const struct buffer_limits *limits)
 {
-    uint64_t per_cpu = limits->max_size / 5 * 4 / limits->cpus_online;
-    uint64_t size = per_cpu / TRACEFILES / PAGE * PAGE;
-
-    plan->tracefile_count = TRACEFILES;
+    uint64_t size = limits->max_size / limits->cpus_online / TRACEFILES / PAGE * PAGE;
     plan->tracefile_size = size < PAGE ? PAGE : size;
 }
 

@@ -22,10 +22,9 @@ struct buffer_plan {
         uint64_t subbuf_size; /* bytes, a power of 2; an event larger than this is lost */
         uint64_t nr_subbuf;   /* a power of 2 */
     } channel[CH_MAX];
-    uint64_t tracefile_size;  /* of CH_DATA, per CPU; 0: no limit */
-    uint64_t tracefile_count; /* the oldest of these is overwritten */
-    uint64_t total;           /* bytes of /dev/shm that one uid's buffers take */
-    uint64_t cap;             /* what they were to stay below */
+    uint64_t tracefile_size; /* of CH_DATA; 0: one file per CPU. What is too much is removed by files */
+    uint64_t total;          /* bytes of /dev/shm that one uid's buffers take */
+    uint64_t cap;            /* what they were to stay below */
 };
 
 #define BUFFERS_DEFAULT_CAP (256ull << 20)

@@ -22,10 +22,13 @@
 #include "traces/session_daemon.h"
 #include "traces/session_error.h"
 #include "traces/session_metadata.h"
+#include "traces/session_prune.h"
 #include "traces/session_wake.h"
 
 #define NS_PER_S 1000000000ull
 #define CHECK_NS (NS_PER_S / 2) /* how often we look whether the daemons live */
+#define PRUNE_MIN_NS (NS_PER_S / 50)
+#define PRUNE_RESERVE(max) ((max) / 8)
 #define GRACE_NS (5 * NS_PER_S) /* from SIGTERM to the end: whoever sent it may send SIGKILL after 10 s */
 #define SETUP_ALARM_S 20        /* a daemon that hangs is killed, which ends the call that waits for it */
 #define END_ALARM_S 6
@@ -46,7 +49,9 @@ struct keeper {
     enum tr_level level;
     int wake_fd; /* word of the job's uid: the daemon knows only its own, and a killed one leaves it set */
     bool recording, over;
-    uint64_t start_at_ns, end_at_ns, term_at_ns; /* 0: never */
+    uint64_t start_at_ns, end_at_ns, term_at_ns, prune_at_ns; /* 0: never */
+    uint64_t pruned_at_ns;
+    uint64_t size; /* of the trace, when it was last looked at */
     struct pollfd fds[MAX_FDS];
     bool recorder[MAX_FDS]; /* the client is a `record` with a job, not a visitor */
     int nr_fds;
@@ -158,6 +163,8 @@ static int begin_recording(struct keeper *k, char **ret_error)
     k->recording = true;
     k->start_at_ns = 0;
     k->summary.began_ns = now_ns();
+    k->pruned_at_ns = k->summary.began_ns;
+    k->prune_at_ns = k->options->max_size ? k->summary.began_ns + PRUNE_MIN_NS : 0;
     if (k->options->duration_ns)
         k->end_at_ns = k->summary.began_ns + k->options->duration_ns;
     return 0;
@@ -224,6 +231,27 @@ static int begin(struct keeper *k, char **ret_error)
     return 0;
 }
 
+/* ---- the size of the trace ---- */
+
+/* Down to max_size; while recording a little further, so that there is time until the next look: that is when, at the
+ * speed at which it grew, half of what is free will be used. */
+static void prune(struct keeper *k)
+{
+    uint64_t max = k->options->max_size, before = k->size, now = now_ns();
+    uint64_t target = k->over ? max - PRUNE_RESERVE(max) / 4 : max - PRUNE_RESERVE(max);
+    uint64_t since_ns = now - k->pruned_at_ns;
+
+    if (!max || prune_trace(k->options->output->session_fd, UINT64_MAX, &k->size) < 0)
+        return;
+    uint64_t grown = k->size > before ? k->size - before : 0;
+    if (k->size > target)
+        (void)prune_trace(k->options->output->session_fd, target, &k->size);
+    uint64_t room = k->size < max ? max - k->size : 0;
+    uint64_t wait_ns = grown ? (uint64_t)((double)room / 2 / (double)grown * (double)since_ns) : CHECK_NS;
+    k->pruned_at_ns = now;
+    k->prune_at_ns = now + (wait_ns < PRUNE_MIN_NS ? PRUNE_MIN_NS : wait_ns > CHECK_NS ? CHECK_NS : wait_ns);
+}
+
 /* ---- ending ---- */
 
 static uint64_t own_cpu_ns(void)
@@ -265,7 +293,8 @@ static void end(struct keeper *k, const char *why)
     k->summary.ended_ns = now_ns();
     stop_session(k);
     k->recording = false;
-    k->start_at_ns = k->end_at_ns = k->term_at_ns = 0;
+    prune(k);
+    k->start_at_ns = k->end_at_ns = k->term_at_ns = k->prune_at_ns = 0;
     k->summary.recorder_cpu_ns = k->daemon.cpu_ns + own_cpu_ns();
 
     if (k->wake_fd >= 0 && (k->options->stays || k->identity.kind == IDENTITY_USER))
@@ -437,6 +466,8 @@ static void meet_deadlines(struct keeper *k)
             end(k, error ? error : "recording could not start");
         free(error);
     }
+    if (k->prune_at_ns && now >= k->prune_at_ns)
+        prune(k);
     if (k->end_at_ns && now >= k->end_at_ns)
         end(k, "the time asked for was over");
     if (k->term_at_ns && now >= k->term_at_ns)
@@ -448,7 +479,7 @@ static int poll_ms(const struct keeper *k)
     if (k->over)
         return -1;
     uint64_t now = now_ns(), next = now + CHECK_NS;
-    const uint64_t at[] = {k->start_at_ns, k->end_at_ns, k->term_at_ns};
+    const uint64_t at[] = {k->start_at_ns, k->end_at_ns, k->term_at_ns, k->prune_at_ns};
     for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
         if (at[i] && at[i] < next)
             next = at[i] > now ? at[i] : now;
