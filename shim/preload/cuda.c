@@ -2,6 +2,10 @@
 #include "shim/preload/hook.h"
 #include "shim/preload/library.h"
 
+struct cuda_dim3 {
+    unsigned x, y, z;
+};
+
 /* Free memory of the calling thread's device, for a request that failed; 0 unknown. */
 static uint64_t device_free_bytes(const void *caller)
 {

@@ -1,0 +1,59 @@
+#!/bin/bash
+# Our declarations of CUPTI, CUDA and cuBLAS against the real headers, of several versions: from PyPI's wheels if the
+# registry answers, and from a toolkit if one is installed. Nothing is linked or run.
+. "${0%/*}/lib/tap.sh"
+
+cache=$O/abi # wheels are large and do not change
+cc="${CC:-gcc} -std=gnu11 -I$root -fsyntax-only -Wall -Werror -Wno-incompatible-pointer-types -Wno-comment -Wno-deprecated-declarations"
+
+# fetch DIR PACKAGE...: unpacks wheels' headers into DIR, once.
+fetch() {
+    dir=$1
+    shift
+    [ -e "$dir/complete" ] && return 0
+    mkdir -p "$dir" &&
+        timeout 120 "$PYTHON" -m pip download -q --no-deps --disable-pip-version-check --retries 0 --timeout 10 \
+            --only-binary :all: --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux1_x86_64 \
+            --platform manylinux_2_27_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_28_x86_64 \
+            --python-version 3.11 -d "$dir" "$@" >"$scratch/pip" 2>&1 || return 1
+    for wheel in "$dir"/*.whl; do
+        "$PYTHON" -m zipfile -e "$wheel" "$dir" || return 1
+    done
+    rm -f "$dir"/*.whl
+    find "$dir" -name '*.so*' -delete
+    find "$dir" -name '*.a' -delete
+    touch "$dir/complete"
+}
+
+includes() { find "$1" -name include -type d -printf ' -I%p'; }
+
+check() { # WHAT DIRECTORY-FLAGS
+    ok "CUPTI's records: $1" $cc $2 "$root/tests/abi/cupti.c"
+    ok "calls of the CUDA runtime: $1" $cc -DCHECK_CUDART $2 "$root/tests/abi/calls.c"
+}
+
+have_pip() { "$PYTHON" -m pip --version >/dev/null 2>&1; }
+have_pip || PYTHON=$(command -v python3)
+if ! have_pip; then
+    skip "wheels" "no pip"
+else
+    for v in "11.8 cu11==11.8.87 cu11==11.8.89" "12.1 cu12==12.1.105 cu12==12.1.105" "12.4 cu12==12.4.127 cu12==12.4.127" \
+        "12.8 cu12==12.8.90 cu12==12.8.90" "13.0 =13.0.85 =13.0.88" "newest"; do
+        set -- $v
+        cupti=nvidia-cuda-cupti${2:+${2/#cu/-cu}} cudart=nvidia-cuda-runtime${3:+${3/#cu/-cu}}
+        if [ "${cupti%%=*}" = nvidia-cuda-cupti ]; then cupti=${cupti/-cupti=/-cupti==} cudart=${cudart/-runtime=/-runtime==}; fi
+        if fetch "$cache/$1" "$cupti" "$cudart"; then
+            check "$1" "$(includes "$cache/$1")"
+        else
+            skip "wheels of CUDA $1" "the registry does not answer: $(tail -n 1 "$scratch/pip")"
+        fi
+    done
+fi
+
+toolkit=${CUDA_HOME:-/usr/local/cuda}
+if [ -e "$toolkit/include/cublasLt.h" ]; then
+    ok "calls of cuBLAS: toolkit" $cc -DCHECK_CUBLAS -I"$toolkit/include" "$root/tests/abi/calls.c"
+else
+    skip "calls of cuBLAS" "no toolkit in $toolkit (set CUDA_HOME)"
+fi
+done_testing
