@@ -63,6 +63,7 @@ for sig in TERM INT HUP QUIT USR1 USR2; do
         "$(TRSHIM_CORE='' "$PYTHON" "$scratch/send.py" SIG$sig "$TR" record -q --no-report -o "$scratch/s$sig")" "5 got"
 done
 
+if has_pty; then
 # Ctrl-C twice, as a terminal sends it: to the whole process group.
 cat >"$scratch/terminal.py" <<'PY'
 import os, pty, sys
@@ -114,5 +115,8 @@ PY
 is "one process group: stopped and continued together" \
     "$(TRSHIM_CORE='' "$PYTHON" "$scratch/suspend.py" "$TR" record -q -o "$scratch/z" --no-report -- \
         sh -c 'echo "ready $$"; sleep 1; exit 4')" "TT 4 True"
+else
+    skip "Ctrl-C and Ctrl-Z on a terminal" "no pty devices here"
+fi
 clean "nothing is left behind"
 done_testing

@@ -77,10 +77,14 @@ END
 }
 escape=$(printf '\033')
 export TERM=xterm
-ok "a terminal gets colours" grep -q "$escape" <(on_terminal "$TR" report "$slow")
-is "unless NO_COLOR" "$(NO_COLOR=1 on_terminal "$TR" report "$slow" | grep -c "$escape")" 0
-is "or TERM=dumb" "$(TERM=dumb on_terminal "$TR" report "$slow" | grep -c "$escape")" 0
+if has_pty; then
+    ok "a terminal gets colours" grep -q "$escape" <(on_terminal "$TR" report "$slow")
+    is "unless NO_COLOR" "$(NO_COLOR=1 on_terminal "$TR" report "$slow" | grep -c "$escape")" 0
+    is "or TERM=dumb" "$(TERM=dumb on_terminal "$TR" report "$slow" | grep -c "$escape")" 0
+    is "lines fit the terminal" "$(NO_COLOR=1 LC_ALL=C on_terminal "$TR" report "$slow" | awk 'length > 120' | wc -l)" 0
+else
+    skip "colours and width of a terminal" "no pty devices here"
+fi
 is "a pipe gets none" "$("$TR" report "$slow" | grep -c "$escape")" 0
-is "lines fit the terminal" "$(NO_COLOR=1 LC_ALL=C on_terminal "$TR" report "$slow" | awk 'length > 120' | wc -l)" 0
 is "lines fit COLUMNS" "$(COLUMNS=60 LC_ALL=C "$TR" report "$slow" | awk 'length > 60' | wc -l)" 0
 done_testing

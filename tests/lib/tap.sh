@@ -10,6 +10,7 @@
 #   skip_all REASON    none of this file's checks can be made here; ends the test
 #   note TEXT...       for the reader; no verdict
 #   (why a check failed goes to stderr, which prove shows)
+#   has_pty            can a terminal be made here? (a bare chroot has none)
 #   done_testing       last line of every test
 
 root=$(cd "${0%/*}" && while [ ! -e Makefile ] && [ "$PWD" != / ]; do cd ..; done && pwd)
@@ -76,6 +77,8 @@ is() {
         note "want: $3" >&2
     fi
 }
+
+has_pty() { "$PYTHON" -c 'import pty; pty.openpty()' 2>/dev/null; }
 
 done_testing() {
     printf '1..%d\n' "$tap_count"
