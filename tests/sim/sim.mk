@@ -1,7 +1,7 @@
 # tests/sim - the simulated node: look-alikes of NVIDIA's libraries, all on one engine, in $(O)/sim. See tests/sim/README.md.
 # A process that is to run on it gets LD_LIBRARY_PATH=$(O)/sim; examples/simtrain finds it by itself.
 SIM_OUT  := $(O)/sim
-SIM_LIBS := libsimnode.so libcuda.so.1 libcudart.so.12 libcudart.so.13
+SIM_LIBS := libsimnode.so libcuda.so.1 libcudart.so.12 libcudart.so.13 libcupti.so.11.8 libcupti.so.12 libcupti.so.13
 SIMTRAIN :=
 
 .PHONY: sim
@@ -32,9 +32,15 @@ $(SIM_OUT)/libsimnode.so: $(call sim_objs,tests/sim/engine/*.c)
 $(SIM_OUT)/libcuda.so.1: $(call sim_objs,tests/sim/cuda/*.c) $(SIM_OUT)/libsimnode.so
 	$(call sim_link,)
 
-SIM_CUDART = $(filter-out %_12.c %/v12.c %/v13.c,$(wildcard tests/sim/cudart/*.c))
-$(SIM_OUT)/libcudart.so.13: $(call obj,$(SIM_CUDART) tests/sim/cudart/v13.c) $(SIM_OUT)/libsimnode.so $(O)/obj/sim/libcudart.so.13.map
-	$(call sim_link,$(sim_version))
-$(SIM_OUT)/libcudart.so.12: $(call obj,$(SIM_CUDART) tests/sim/cudart/v12.c tests/sim/cudart/missing_12.c) \
-                            $(SIM_OUT)/libsimnode.so $(O)/obj/sim/libcudart.so.12.map
+SIM_CUDART := $(filter-out %_12.c %/v12.c %/v13.c,$(wildcard tests/sim/cudart/*.c))
+$(SIM_OUT)/libcudart.so.13: $(call obj,$(SIM_CUDART) tests/sim/cudart/v13.c)
+$(SIM_OUT)/libcudart.so.12: $(call obj,$(SIM_CUDART) tests/sim/cudart/v12.c tests/sim/cudart/missing_12.c)
+
+SIM_CUPTI := $(filter-out tests/sim/cupti/v1%.c,$(wildcard tests/sim/cupti/*.c))
+$(SIM_OUT)/libcupti.so.11.8: $(call obj,$(SIM_CUPTI) tests/sim/cupti/v11_8.c)
+$(SIM_OUT)/libcupti.so.12: $(call obj,$(SIM_CUPTI) tests/sim/cupti/v12.c)
+$(SIM_OUT)/libcupti.so.13: $(call obj,$(SIM_CUPTI) tests/sim/cupti/v13.c)
+
+SIM_VERSIONED := $(filter libcudart.% libcupti.% libcublas%,$(SIM_LIBS))
+$(SIM_VERSIONED:%=$(SIM_OUT)/%): $(SIM_OUT)/%: $(O)/obj/sim/%.map $(SIM_OUT)/libsimnode.so
 	$(call sim_link,$(sim_version))

@@ -37,6 +37,7 @@ int sim_copy(struct sim_stream *s, void *target, const void *source, size_t byte
     locate(target, &op->to, &op->target_device);
     locate(source, &op->from, &op->source_device);
     op->bytes = bytes;
+    op->async = async;
     op->target = target;
     op->source = source;
     op->length = COPY_LATENCY_NS + (uint64_t)((double)bytes * 1e9 / rate_of(op));
@@ -61,6 +62,7 @@ int sim_set(struct sim_stream *s, void *target, unsigned value, unsigned width, 
     op->value = width == 1 ? value & 0xff : value;
     op->width = width;
     op->bytes = count * width;
+    op->async = async;
     op->length = COPY_LATENCY_NS + (uint64_t)((double)op->bytes * 1e9 / sim_settings()->device_rate);
     return sim_queue(s, op);
 }

@@ -159,6 +159,7 @@ struct sim_op {
     bool cooperative;
 
     size_t bytes; /* copy, set */
+    bool async;   /* so asked for by the caller */
     void *target;
     const void *source;
     enum sim_place from, to;

@@ -47,6 +47,7 @@ int sim_account(struct sim_device *d, int64_t bytes); /* SIM_OUT_OF_MEMORY: not 
 
 /* Without it. */
 void sim_op_effect(struct sim_op *op);
+void sim_device_wait(int device);
 int sim_capture_add(struct sim_stream *s, struct sim_op *op);
 void sim_tell_memory(bool release, const struct sim_range *r, struct sim_stream *stream);
 int sim_range_new(size_t size, size_t mapped, enum sim_place place, int device, int fd, void **ret);

@@ -257,7 +257,7 @@ int sim_free(void *p)
         return SIM_INVALID_VALUE;
     if (r.pool)
         return sim_free_async(p, sim_stream_of(NULL));
-    sim_device_sync(r.device);
+    sim_device_wait(r.device);
     if (sim_range_remove(p, &r))
         return SIM_INVALID_VALUE;
     sim_tell_memory(true, &r, NULL);

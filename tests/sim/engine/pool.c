@@ -61,7 +61,7 @@ int sim_pool_trim(struct sim_pool *pool, size_t keep)
 
 int sim_pool_destroy(struct sim_pool *pool)
 {
-    sim_device_sync(pool->device);
+    sim_device_wait(pool->device);
     sim_pool_trim(pool, 0);
     free(pool);
     return SIM_OK;

@@ -61,6 +61,7 @@ int sim_stream_create(unsigned flags, int priority, struct sim_stream **ret)
     int error = sim_init();
     if (error)
         return error;
+    sim_stream_of(NULL); /* the legacy stream has the first number, as in CUPTI's records */
     struct sim_stream *s = stream_new(sim_current(), flags, priority);
     if (!s)
         return SIM_OUT_OF_MEMORY;
@@ -201,9 +202,9 @@ int sim_stream_query(struct sim_stream *s)
 }
 
 /* All that was queued on the device before the call; a stream's later operations are not waited for. */
-int sim_device_sync(int device)
+void sim_device_wait(int device)
 {
-    uint64_t start = sim_now(), latest = 0;
+    uint64_t latest = 0;
     sim_lock_engine();
     for (struct sim_stream *s = sim_streams; s; s = s->next) {
         if (s->device != device || !s->last)
@@ -224,6 +225,12 @@ int sim_device_sync(int device)
     }
     sim_unlock_engine();
     sim_sleep_until(latest);
+}
+
+int sim_device_sync(int device)
+{
+    uint64_t start = sim_now();
+    sim_device_wait(device);
     tell_sync(SIM_SYNC_DEVICE, device, UINT32_MAX, 0, start);
     return SIM_OK;
 }

@@ -1,0 +1,11 @@
+/* missing.c - functions that are there to be linked to and say that they are not simulated. */
+#include "tests/sim/engine/engine.h"
+
+#define MISSING(name)                                                                                                  \
+    SIM_EXPORT int name(void);                                                                                         \
+    int name(void)                                                                                                     \
+    {                                                                                                                  \
+        sim_say_missing(#name);                                                                                        \
+        return 27 /* CUPTI_ERROR_NOT_SUPPORTED */;                                                                     \
+    }
+#include "tests/sim/cupti/missing.def"
