@@ -31,8 +31,12 @@ done
 # A directory that only its owner may pass: the daemon's identity may not.
 mkdir -p "$scratch/closed" && chown 1234 "$scratch/closed" && chmod 700 "$scratch/closed"
 for mode in userns setuid; do
-    TRSHIM_SESSION_MODE=$mode record -q --no-report -o "$scratch/closed/$mode" -- "$chatty" 300 >/dev/null 2>&1
-    is "root, by $mode, into a closed directory of somebody" "$(count_ranges "$scratch/closed/$mode")" 300
+    if [ -d "$scratch/$mode" ]; then
+        TRSHIM_SESSION_MODE=$mode record -q --no-report -o "$scratch/closed/$mode" -- "$chatty" 300 >/dev/null 2>&1
+        is "root, by $mode, into a closed directory of somebody" "$(count_ranges "$scratch/closed/$mode")" 300
+    else
+        skip "root, by $mode, into a closed directory of somebody" "this way is not open here"
+    fi
 done
 
 mkdir "$scratch/user" && chown 1234:1234 "$scratch/user" && chmod 1777 "$run"
