@@ -155,8 +155,8 @@ static int ended_early(struct json_stream *json, const struct packed_file *file)
 {
     const char *why = packed_file_problem(file);
 
-    if (asprintf(&json->problem, "The JSON ends in the middle, after %" PRIu64 " bytes%s%s", json->parsed,
-                 why ? ": " : "", why ? why : "") < 0)
+    if (asprintf(&json->problem, "%s after %" PRIu64 " bytes", why ? why : "The JSON ends in the middle,",
+                 json->parsed) < 0)
         json->problem = NULL;
     return json->problem ? -EBADMSG : -ENOMEM;
 }

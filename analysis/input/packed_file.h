@@ -15,7 +15,7 @@ void packed_file_close(struct packed_file *file); /* accepts NULL */
  * damaged: see packed_file_problem; or -errno when it cannot be read at all. */
 ssize_t packed_file_read(struct packed_file *file, void *data, size_t size);
 
-/* Why the bytes ended too early, NULL if they did not. */
+/* Why the bytes ended too early (a sentence that may go on), NULL if they did not. */
 const char *packed_file_problem(const struct packed_file *file);
 
 #endif
