@@ -5,6 +5,7 @@
 
 #include "analysis/model/groups.h"
 #include "analysis/model/job.h"
+#include "analysis/model/memory.h"
 
 struct facts *facts_new(void)
 {
@@ -17,6 +18,13 @@ void facts_free(struct facts *facts)
         return;
     for (size_t i = 0; i < facts->nr_ranks; i++)
         free(facts->ranks[i].waits);
+    for (struct memory *memory = facts->memory, *next; memory; memory = next) {
+        next = memory->next;
+        heap_done(&memory->heap);
+        free(memory->owners);
+        free(memory->failures);
+        free(memory);
+    }
     free(facts->ranks);
     free(facts->loaders);
     free(facts->groups);

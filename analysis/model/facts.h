@@ -14,6 +14,7 @@
 #include "analysis/report/report.h"
 
 struct gpu_info;
+struct memory;
 struct group;
 struct process;
 struct rank;
@@ -85,6 +86,7 @@ struct start_facts {
 struct facts {
     struct rank_facts *ranks; /* owned */
     size_t nr_ranks;
+    struct memory *memory; /* owned; a list */
     struct copy_facts copies[TR_copy_kind_MAX][TR_memory_kind_MAX];
     struct loader_facts *loaders; /* owned */
     size_t nr_loaders;
