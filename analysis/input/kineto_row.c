@@ -3,12 +3,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis/input/json_stream.h"
 #include "analysis/input/packed_file.h"
@@ -314,15 +317,46 @@ int kineto_read(const char *path, kineto_row_fn fn, void *arg, struct kineto_abo
     return rc;
 }
 
+/* The first bytes of a pipe, without taking them out of it: tee() copies what lies in it into another. */
+static ssize_t peek_pipe(const char *path, char *first, size_t size)
+{
+    int ends[2] = {-1, -1}, fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = -1;
+
+    if (fd >= 0 && pipe2(ends, O_CLOEXEC) == 0) {
+        len = tee(fd, ends[1], size, 0);
+        len = len > 0 ? read(ends[0], first, len) : len;
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return len;
+}
+
+static ssize_t first_bytes(const char *path, char *first, size_t size)
+{
+    struct packed_file *file;
+    struct stat st;
+
+    if (stat(path, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)))
+        return -1;
+    if (S_ISFIFO(st.st_mode))
+        return peek_pipe(path, first, size);
+    if (packed_file_open(path, &file) < 0)
+        return -1;
+    ssize_t len = packed_file_read(file, first, size);
+    packed_file_close(file);
+    return len;
+}
+
 bool kineto_looks_like_json(const char *path)
 {
     char first[256];
-    struct packed_file *file;
+    ssize_t len = first_bytes(path, first, sizeof(first)), at = 0;
 
-    if (packed_file_open(path, &file) < 0)
-        return false;
-    ssize_t len = packed_file_read(file, first, sizeof(first)), at = 0;
-    packed_file_close(file);
+    if (len >= 2 && memcmp(first, "\x1f\x8b", 2) == 0)
+        return true; /* a pipe; no other input is compressed */
     if (len >= 3 && memcmp(first, "\xef\xbb\xbf", 3) == 0)
         at = 3;
     while (at < len && isspace((unsigned char)first[at]))

@@ -63,7 +63,7 @@ typedef int (*kineto_row_fn)(void *arg, const struct kineto_row *row);
 /* Reads all rows. 0 with *ret_problem as json_read, or -errno. */
 int kineto_read(const char *path, kineto_row_fn fn, void *arg, struct kineto_about *ret_about, char **ret_problem);
 
-/* Whether the file looks like JSON, compressed or not, by its first bytes. */
+/* Whether the file or pipe looks like JSON, compressed or not, by its first bytes; they stay where they are. */
 bool kineto_looks_like_json(const char *path);
 
 /* A number as written, in ns per `unit_ns`, exactly, rounded down. False (nothing set) if it is none or too large. */

@@ -36,7 +36,7 @@ static int open_path(const char *path, struct trace *trace, char **ret_error)
         return unreadable(path, -errno, ret_error);
     if (S_ISDIR(st.st_mode))
         return source_ctf_open(path, &trace->hosts, &trace->sources, ret_error);
-    if (S_ISREG(st.st_mode) && kineto_looks_like_json(path))
+    if (kineto_looks_like_json(path))
         return source_kineto_open(path, &trace->hosts, &trace->sources, ret_error);
     return source_text_open(path, &trace->hosts, &trace->sources, ret_error);
 }

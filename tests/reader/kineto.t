@@ -39,6 +39,12 @@ for form in gpu old before-kineto cpu-only; do
     gzip -c "$inputs/$form.json" >"$scratch/$form.json.gz"
     read_it "$scratch/$form.json.gz"
     ok "$form: compressed, the same" diff -u "$inputs/$form.expect" "$scratch/out"
+    "$TR" events - <"$scratch/$form.json.gz" >"$scratch/again" 2>"$scratch/err"
+    ok "$form: from standard input" diff -u "$inputs/$form.expect" "$scratch/again"
+    cat "$scratch/$form.json.gz" | "$TR" events - >"$scratch/again" 2>"$scratch/err"
+    ok "$form: compressed, from a pipe" diff -u "$inputs/$form.expect" "$scratch/again"
+    (sleep 0.1 && cat "$inputs/$form.json") | "$TR" events - >"$scratch/again" 2>"$scratch/err"
+    ok "$form: from a slow pipe" diff -u "$inputs/$form.expect" "$scratch/again"
     "$TR" events "$scratch/out" >"$scratch/again" 2>"$scratch/err"
     ok "$form: the events are an input themselves" diff -u "$inputs/$form.expect" "$scratch/again"
 done
