@@ -1,7 +1,8 @@
 # tests/sim - the simulated node: look-alikes of NVIDIA's libraries, all on one engine, in $(O)/sim. See tests/sim/README.md.
 # A process that is to run on it gets LD_LIBRARY_PATH=$(O)/sim; examples/simtrain finds it by itself.
 SIM_OUT  := $(O)/sim
-SIM_LIBS := libsimnode.so libcuda.so.1 libcudart.so.12 libcudart.so.13 libcupti.so.11.8 libcupti.so.12 libcupti.so.13
+SIM_LIBS := libsimnode.so libcuda.so.1 libcudart.so.12 libcudart.so.13 libcupti.so.11.8 libcupti.so.12 libcupti.so.13 \
+            libnvidia-ml.so.1 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 libc10.so libc10_cuda.so
 SIMTRAIN :=
 
 .PHONY: sim
@@ -17,7 +18,7 @@ sim_objs = $(call obj,$(wildcard $(1)))
 define sim_link
 $(call say,LD,$@)
 @mkdir -p $(@D)
-$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' $(1) -o $@ $(filter %.o,$^) $(filter %.so,$^) -lpthread -ldl
+$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' $(1) -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
 endef
 
 $(O)/obj/sim/%.map:
@@ -40,6 +41,18 @@ SIM_CUPTI := $(filter-out tests/sim/cupti/v1%.c,$(wildcard tests/sim/cupti/*.c))
 $(SIM_OUT)/libcupti.so.11.8: $(call obj,$(SIM_CUPTI) tests/sim/cupti/v11_8.c)
 $(SIM_OUT)/libcupti.so.12: $(call obj,$(SIM_CUPTI) tests/sim/cupti/v12.c)
 $(SIM_OUT)/libcupti.so.13: $(call obj,$(SIM_CUPTI) tests/sim/cupti/v13.c)
+
+SIM_GEMM := tests/sim/cublas/gemm.c
+$(SIM_OUT)/libcublas.so.12 $(SIM_OUT)/libcublas.so.13: $(call obj,$(SIM_GEMM) $(wildcard tests/sim/cublas/*_cublas.c) tests/sim/cublas/libcublas.c)
+$(SIM_OUT)/libcublasLt.so.12 $(SIM_OUT)/libcublasLt.so.13: $(call obj,$(SIM_GEMM) $(wildcard tests/sim/cublas/*cublaslt.c))
+
+$(SIM_OUT)/libnvidia-ml.so.1: $(call sim_objs,tests/sim/nvml/*.c) $(SIM_OUT)/libsimnode.so
+	$(call sim_link,)
+
+$(SIM_OUT)/libc10.so: $(call obj,tests/sim/c10/libc10.c)
+	$(call sim_link,)
+$(SIM_OUT)/libc10_cuda.so: $(call obj,tests/sim/c10/libc10_cuda.c) $(SIM_OUT)/libc10.so $(SIM_OUT)/libcudart.so.13
+	$(call sim_link,)
 
 SIM_VERSIONED := $(filter libcudart.% libcupti.% libcublas%,$(SIM_LIBS))
 $(SIM_VERSIONED:%=$(SIM_OUT)/%): $(SIM_OUT)/%: $(O)/obj/sim/%.map $(SIM_OUT)/libsimnode.so
