@@ -114,7 +114,7 @@ static void print_cost(FILE *out, const struct keeper_summary *summary, const st
         fprintf(out, ", %s of one core over %s", units_share((double)cpu_ns / (double)ns).text,
                 units_time((double)ns).text);
     fprintf(out, ": daemons %s", units_time((double)summary->recorder_cpu_ns).text);
-    if (found && found->known)
+    if (found && found->known && found->cost.processes)
         fprintf(out, ", threads in %u process%s %s; %s calls looked at", found->cost.processes,
                 found->cost.processes == 1 ? "" : "es", units_time((double)found->cost.cpu_ns).text,
                 units_count(found->cost.calls).text);
