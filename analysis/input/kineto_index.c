@@ -322,9 +322,29 @@ static int join_launches(struct builder *builder, const struct kineto_event *eve
     return rc;
 }
 
+/* A profile of a single step: where it ends the next one begins, which the profiler did not see. Told as an anchor of
+ * no length, so that there is a window between two. With more steps the last one is better left open: on the GPU's
+ * timeline the fetch for the next step belongs to it, and is missing. */
+static int close_only_step(struct builder *builder, const struct kineto_event *step)
+{
+    struct kineto_index *index = builder->index;
+    struct kineto_event next = *step;
+    char name[KINETO_WORD_SIZE];
+
+    next.start_ns = kineto_end_ns(step);
+    next.dur_ns = 0;
+    next.range.nr = step->range.nr + 1;
+    next.order = index->nr_rows++;
+    (void)snprintf(name, sizeof(name), KINETO_STEP "%" PRIu64, next.range.nr);
+    int rc = kineto_names_add(&index->names, TR_name_kind_range, name, &next.name);
+    return rc < 0 ? rc : sorter_add(builder->by_time, &next);
+}
+
 /* The ranges of one thread, in order of their starts. */
 static int join_ranges(struct builder *builder, const struct kineto_event *events, size_t nr)
 {
+    const struct kineto_event *step = NULL;
+    size_t nr_steps = 0;
     int64_t ends[DEPTH_MAX]; /* of the ranges around */
     uint32_t depth = 0;
     int rc = 0;
@@ -336,9 +356,13 @@ static int join_ranges(struct builder *builder, const struct kineto_event *event
         event.range.depth = depth;
         if (depth < DEPTH_MAX)
             ends[depth++] = kineto_end_ns(&event);
+        if (event.kind == KE_anchor && event.act == TR_anchor_kind_nvtx) {
+            step = &events[i];
+            nr_steps++;
+        }
         rc = sorter_add(builder->by_time, &event);
     }
-    return rc;
+    return rc == 0 && nr_steps == 1 ? close_only_step(builder, step) : rc;
 }
 
 static bool joins(const struct kineto_event *a, const struct kineto_event *b)

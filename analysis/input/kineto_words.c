@@ -65,7 +65,7 @@ enum kineto_range kineto_range_kind(const struct kineto_row *row, uint64_t *ret_
 {
     static const char *const kept[] = {"record_param_comms", "c10d::", "nccl:", "DistributedDataParallel.",
                                        "FullyShardedDataParallel."};
-    static const char step[] = "ProfilerStep#";
+    static const char step[] = KINETO_STEP;
     int64_t nr;
 
     *ret_nr = 0;

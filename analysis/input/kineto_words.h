@@ -24,6 +24,8 @@ enum kineto_what {
 
 enum kineto_what kineto_what(const struct kineto_row *row);
 
+#define KINETO_STEP "ProfilerStep#" /* and its number */
+
 /* Ranges that are kept; single operators are not, they are many and tell little. */
 enum kineto_range {
     KINETO_RANGE_none,

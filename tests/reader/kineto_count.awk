@@ -18,7 +18,7 @@ $3 == "kernel" || $3 == "gpu_copy" || $3 == "gpu_set" || $3 == "cuda_call" {
     count[$3 " ns"] += field("dur_ns")
 }
 $3 == "gpu_copy" { count["bytes copied"] += field("size_bytes") }
-$3 == "anchor" {
+$3 == "anchor" && (field("dur_ns") > 0 || field("kind") != "nvtx") { # but the end of a profile of one step
     count["anchor " field("kind")]++
     count["anchor " field("kind") " ns"] += field("dur_ns")
 }
