@@ -102,7 +102,7 @@ int report_print_card(const char *dir, FILE *out)
 /* ---- options */
 
 enum output { OUTPUT_TEXT, OUTPUT_JSON };
-enum { KEY_JSON = 256, KEY_TEXT, KEY_STEPS, KEY_LANG, KEY_FAIL_ON, KEY_LIST_PASSES };
+enum { KEY_JSON = 256, KEY_TEXT, KEY_STEPS, KEY_LANG, KEY_FAIL_ON, KEY_LIST_PASSES, KEY_PEAK, KEY_FLOPS, KEY_TOKENS };
 
 struct arguments {
     struct options options;
@@ -122,6 +122,11 @@ static const struct argp_option argp_options[] = {
     {"lang", KEY_LANG, "en|zh", 0, "Language of the report; default from LC_ALL, LC_MESSAGES or LANG", 0},
     {"fail-on", KEY_FAIL_ON, "SEVERITY", 0,
      "Exit with 1 if there is a finding of this severity (low, medium, high) or a higher one", 0},
+    {"peak-tflops", KEY_PEAK, "N", 0,
+     "What one GPU can do at most, for MFU; default by its model and the type of numbers", 0},
+    {"flops-per-step", KEY_FLOPS, "N", 0,
+     "FLOP of one step on one rank (6e14), instead of those that BLAS was asked for", 0},
+    {"tokens-per-step", KEY_TOKENS, "N", 0, "Tokens of one step on all ranks, to give tokens/s", 0},
     {"list-passes", KEY_LIST_PASSES, NULL, 0, "Say what the report is made of, and exit", 0},
     {0},
 };
@@ -163,6 +168,17 @@ static int parse_severity(const char *name, enum severity *ret)
     return -EINVAL;
 }
 
+/* A number above 0, or the end of the program. */
+static double amount(const char *option, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end == text || *end || !(value > 0) || value > 1e30)
+        exit(cmd_error("Cannot understand %s: \"%s\"; it takes a number above 0, such as 989 or 6.2e14", option, text));
+    return value;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
@@ -187,6 +203,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FAIL_ON:
         if (parse_severity(arg, &arguments->fail_on))
             exit(cmd_error("Unknown severity: \"%s\"; there are low, medium and high", arg));
+        return 0;
+    case KEY_PEAK:
+        arguments->options.peak_flops = amount("--peak-tflops", arg) * 1e12;
+        return 0;
+    case KEY_FLOPS:
+        arguments->options.flops_per_step = amount("--flops-per-step", arg);
+        return 0;
+    case KEY_TOKENS:
+        arguments->options.tokens_per_step = amount("--tokens-per-step", arg);
         return 0;
     case KEY_LIST_PASSES:
         arguments->list_passes = true;

@@ -35,7 +35,8 @@ struct gpu_facts {
     uint64_t compute_ns, gemm_ns; /* kernels that compute, and of those the ones whose work is counted */
     uint64_t htod_bytes, dtoh_bytes, large_htod;
     uint64_t copy_ns, pageable_copies, pageable_bytes, pageable_copy_ns; /* large ones */
-    double mfu;                                                          /* NAN unknown */
+    double mfu; /* NAN unknown */
+    bool work_told; /* by the user, rather than counted */
 };
 
 /* Copies of one kind from or to one kind of memory, of all ranks; and the large ones among them. */

@@ -245,7 +245,8 @@ static int tell_gpu(const struct pass_gpu *self, struct report *report, struct r
     if (!facts->windows)
         return 0;
     memcpy(flop, facts->flop, sizeof(flop));
-    if (options->flops_per_step > 0)
+    facts->work_told = options->flops_per_step > 0;
+    if (facts->work_told)
         told_work(options, facts, flop);
     for (unsigned type = 0; type < TR_dtype_MAX; type++)
         all += flop[type];

@@ -16,9 +16,11 @@
 
 /* The findings that exist so far; each has texts and a page. */
 static const char *const ids[] = {
-    "dataloader-bound",    "small-files",          "storage-slow",      "checkpoint-sync",
-    "checkpoint-interval", "checkpoint-retention", "checkpoint-unsafe", "disk-full",
-    "cpu-affinity",        "worker-count",         "slow-start",        "trace-quality",
+    "dataloader-bound",     "small-files",          "storage-slow",      "checkpoint-sync",
+    "checkpoint-interval",  "checkpoint-retention", "checkpoint-unsafe", "disk-full",
+    "cpu-affinity",         "worker-count",         "slow-start",        "trace-quality",
+    "memory-fragmentation", "memory-capacity",      "alloc-retries",     "pageable-copies",
+    "sync-overuse",         "launch-bound",         "offload-bound",     "low-mfu",
 };
 
 #define NR_IDS (sizeof ids / sizeof *ids)
