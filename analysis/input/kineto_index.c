@@ -13,7 +13,6 @@
 #define IN_MEMORY (1 << 16)          /* records: 5 MiB */
 #define TIME_MAX 4000000000000000000 /* 127 years on either side of 0; two of them add up without overflow */
 #define DUR_MAX 1000000000000000000  /* 32 years */
-#define MAIN_PID_UNKNOWN 1           /* a trace of GPU rows alone */
 enum { DEPTH_MAX = 1024 };
 
 struct builder {
@@ -71,7 +70,7 @@ static struct kineto_process *process_of(struct kineto_index *index, uint32_t pi
     for (size_t i = 0; i < index->nr_processes; i++)
         if (index->processes[i].pid == pid)
             return &index->processes[i];
-    if (index->nr_processes == KINETO_PROCESSES_MAX && pid != MAIN_PID_UNKNOWN)
+    if (index->nr_processes == KINETO_PROCESSES_MAX && pid != index->unknown_pid)
         return NULL;
     struct kineto_process *list = grow(index->processes, index->nr_processes, sizeof(*list));
     if (!list)
@@ -102,10 +101,17 @@ static struct kineto_thread *thread_of(struct builder *builder, uint32_t pid, ui
     return &list[index->nr_threads++];
 }
 
+/* Before Kineto the process had no number. */
+static bool process_id(const struct builder *builder, const char *text, uint32_t *ret)
+{
+    *ret = builder->index->unknown_pid;
+    return strcmp(text, KINETO_CPU) == 0 || kineto_id(text, ret);
+}
+
 /* The row is about a thread on a CPU. False if it does not say which. */
 static bool take_thread(struct builder *builder, const struct kineto_row *row, struct kineto_event *event)
 {
-    if (!kineto_id(row->pid, &event->pid) || !kineto_id(row->tid, &event->tid))
+    if (!process_id(builder, row->pid, &event->pid) || !kineto_id(row->tid, &event->tid))
         return false;
     struct kineto_process *process = process_of(builder->index, event->pid);
     if (!process)
@@ -149,7 +155,7 @@ uint32_t kineto_main_pid(const struct kineto_index *index)
     for (size_t i = 0; i < index->nr_processes; i++)
         if (index->processes[i].seen)
             return index->processes[i].pid;
-    return MAIN_PID_UNKNOWN;
+    return index->unknown_pid;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -188,10 +194,10 @@ static void take_place(const struct kineto_row *row, struct kineto_event *event)
 
     event->device = u32_or_0(row->device);
     event->stream = u32_or_0(row->stream);
-    if (row->device == KINETO_UNKNOWN && kineto_id(strcmp(row->pid, "CUDA functions") ? row->pid : row->tid, &id))
+    if (row->device == KINETO_UNKNOWN && kineto_id(strcmp(row->pid, KINETO_GPU) ? row->pid : row->tid, &id))
         event->device = id;
     if (row->stream == KINETO_UNKNOWN && kineto_id(row->tid + strcspn(row->tid, "0123456789"), &id) &&
-        strcmp(row->pid, "CUDA functions") != 0)
+        strcmp(row->pid, KINETO_GPU) != 0)
         event->stream = id;
 }
 
@@ -411,7 +417,7 @@ static int find_process(struct kineto_index *index)
     for (size_t i = 0; i < index->nr_processes; i++)
         if (index->processes[i].seen)
             return 0;
-    struct kineto_process *process = index->events.nr ? process_of(index, MAIN_PID_UNKNOWN) : NULL;
+    struct kineto_process *process = index->events.nr ? process_of(index, index->unknown_pid) : NULL;
     if (process)
         process->seen = true;
     return process || index->events.nr == 0 ? 0 : -ENOMEM;
@@ -454,13 +460,15 @@ static int build(struct builder *builder, const char *path)
     return rc < 0 ? rc : tell_problem(index);
 }
 
-int kineto_index_read(const char *path, struct kineto_index **ret, char **ret_problem)
+int kineto_index_read(const char *path, uint32_t unknown_pid, struct kineto_index **ret, char **ret_problem)
 {
     struct builder builder = {.index = calloc(1, sizeof(*builder.index))};
     int rc = builder.index ? 0 : -ENOMEM;
 
-    if (rc == 0)
+    if (rc == 0) {
+        builder.index->unknown_pid = unknown_pid;
         rc = sorter_new(sizeof(struct kineto_event), IN_MEMORY, compare_joining, &builder.joining);
+    }
     if (rc == 0)
         rc = sorter_new(sizeof(struct kineto_event), IN_MEMORY, compare_time, &builder.by_time);
     if (rc == 0)

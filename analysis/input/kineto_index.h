@@ -64,6 +64,7 @@ struct kineto_thread {
 };
 
 struct kineto_index {
+    uint32_t unknown_pid;
     struct kineto_about about;
     struct sorted events; /* struct kineto_event, by end */
     struct kineto_names names;
@@ -77,9 +78,10 @@ struct kineto_index {
     char *problem;             /* owned; NULL if all was readable */
 };
 
-/* Reads the file. 0, also when only a part of it was readable (see problem); -EINVAL if it is no trace, with
- * *ret_problem (owned by the caller) set if it is damaged; or -errno. Fills *ret on success only. */
-int kineto_index_read(const char *path, struct kineto_index **ret, char **ret_problem);
+/* Reads the file. `unknown_pid` stands for a process that the file gives no number. 0, also when only a part of it was
+ * readable (see problem); -EINVAL if it is no trace, with *ret_problem (owned by the caller) set if it is damaged; or
+ * -errno. Fills *ret on success only. */
+int kineto_index_read(const char *path, uint32_t unknown_pid, struct kineto_index **ret, char **ret_problem);
 void kineto_index_free(struct kineto_index *index); /* accepts NULL */
 
 /* The process that GPU rows belong to when nothing says which launched them. */

@@ -28,9 +28,9 @@ static const struct {
 /* PyTorch's writer before Kineto: no categories, and pids that are words. */
 static enum kineto_what what_without_category(const struct kineto_row *row)
 {
-    if (strcmp(row->pid, "CUDA functions") == 0)
+    if (strcmp(row->pid, KINETO_GPU) == 0)
         return KINETO_kernel;
-    return strcmp(row->pid, "CPU functions") == 0 ? KINETO_range : KINETO_nothing;
+    return strcmp(row->pid, KINETO_CPU) == 0 ? KINETO_range : KINETO_nothing;
 }
 
 enum kineto_what kineto_what(const struct kineto_row *row)
@@ -51,9 +51,7 @@ bool kineto_id(const char *text, uint32_t *ret)
 {
     int64_t number;
 
-    if (strcmp(text, "CPU functions") == 0)
-        number = 1;
-    else if (!kineto_number(text, strlen(text), 1, &number) || number < INT32_MIN || number > UINT32_MAX)
+    if (!kineto_number(text, strlen(text), 1, &number) || number < INT32_MIN || number > UINT32_MAX)
         return false;
     *ret = (uint32_t)number;
     return true;

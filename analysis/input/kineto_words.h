@@ -22,6 +22,10 @@ enum kineto_what {
     KINETO_block, /* the allocator handed out memory of a GPU, or took it back */
 };
 
+/* What PyTorch's own writer has in place of a pid. A PyTorch built without Kineto, as Debian's, still uses it. */
+#define KINETO_CPU "CPU functions"
+#define KINETO_GPU "CUDA functions"
+
 enum kineto_what kineto_what(const struct kineto_row *row);
 
 #define KINETO_STEP "ProfilerStep#" /* and its number */

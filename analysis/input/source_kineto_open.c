@@ -6,8 +6,8 @@
  * the host's first event. */
 #include "analysis/input/source_kineto.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #define DAY 86400000000000
 #define CLOCK_MAX (1ll << 53) /* 104 days: what a reader of JSON numbers can still tell apart to the ns */
 #define UNKNOWN_HOST "host"
+#define UNKNOWN_PID 1
 #define NAMES_SHIFT 20
 _Static_assert(KINETO_NAMES_MAX <= 1u << NAMES_SHIFT, "ids of one file must not reach into those of the next");
 
@@ -47,15 +48,41 @@ static bool may_be_one(const struct kineto_index *a, const struct kineto_index *
            (a->last_ns + a_base <= b->first_ns + b_base || b->last_ns + b_base <= a->first_ns + a_base);
 }
 
-/* HOST of HOST_PID.TIME.pt.trace.json, owned by the caller; UNKNOWN_HOST if the file is not called so. */
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* Where "_PID." is in a file's name, of this pid or (0) of any. NULL if it is not. */
+static const char *find_pid(const char *name, uint32_t wanted, uint32_t *ret)
+{
+    for (const char *at = strchr(name, '_'); at; at = strchr(at + 1, '_')) {
+        char *end;
+        unsigned long pid = isdigit((unsigned char)at[1]) ? strtoul(at + 1, &end, 10) : 0;
+        if (at == name || pid == 0 || pid > INT32_MAX || *end != '.' || (wanted && pid != wanted))
+            continue;
+        *ret = pid;
+        return at;
+    }
+    return NULL;
+}
+
+/* For a file that does not say it: torch's name for it does, HOST_PID.TIME.pt.trace.json. */
+static uint32_t pid_of_path(const char *path)
+{
+    uint32_t pid;
+
+    return strstr(base_name(path), ".pt.trace.json") && find_pid(base_name(path), 0, &pid) ? pid : UNKNOWN_PID;
+}
+
+/* HOST of that name, owned by the caller, if the pid is the file's own; else UNKNOWN_HOST. */
 static char *host_of_path(const char *path, uint32_t pid)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char mark[16];
+    const char *name = base_name(path), *at = find_pid(name, pid, &pid);
 
-    (void)snprintf(mark, sizeof(mark), "_%" PRIu32 ".", pid);
-    const char *at = strstr(name, mark);
-    return at && at > name ? strndup(name, at - name) : strdup(UNKNOWN_HOST);
+    return at ? strndup(name, at - name) : strdup(UNKNOWN_HOST);
 }
 
 /* Whether the file can be from this host: its clock and its pids allow it. */
@@ -190,7 +217,7 @@ int source_kineto_open(const char *path, struct hosts *hosts, struct sources *so
     kineto->base.input.path = strdup(path);
     kineto->base.input.kind = "kineto";
     kineto->hosts = hosts;
-    int rc = kineto->base.input.path ? kineto_index_read(path, &kineto->index, &problem) : -ENOMEM;
+    int rc = kineto->base.input.path ? kineto_index_read(path, pid_of_path(path), &kineto->index, &problem) : -ENOMEM;
     if (rc == 0)
         rc = settle_host(kineto, sources);
     if (rc == 0) {

@@ -81,6 +81,17 @@ with node-b_500.1700000000.pt.trace.json 's/"rank": 3/"rank": 4/'
 read_it "$scratch/node-a.example_500.1700000000.pt.trace.json" "$scratch/node-b_500.1700000000.pt.trace.json"
 is "hosts from torch's file names" "$(procs)" "3 500 node-a.example,4 500 node-b,"
 
+with both.json '/distributedInfo/d; s/"pid": 500, "tid": 501/"pid": 600, "tid": 601/'
+read_it "$scratch/both.json"
+is "two processes in one file" "$(procs)" "-1 500 host,-1 600 host,"
+is "two processes in one file: each its kernels" \
+    "$(sed -n 's/.* kernel \(pid=[0-9]* tid=[0-9]*\) .*/\1/p' "$scratch/out" | tr '\n' ',')" "pid=500 tid=500,pid=600 tid=601,"
+
+cp "$inputs/before-kineto.json" "$scratch/node-c_71.1.pt.trace.json"
+cp "$inputs/before-kineto.json" "$scratch/node-c_72.1.pt.trace.json"
+read_it "$scratch/node-c_71.1.pt.trace.json" "$scratch/node-c_72.1.pt.trace.json"
+is "pids from them too, where the file has none" "$(procs)" "0 71 node-c,1 72 node-c,"
+
 read_it "$inputs/gpu.json" "$inputs/gpu.expect"
 is "together with an events text" "$status $kernels" "0 4"
 
@@ -164,6 +175,34 @@ if [ ! -d "$cases" ]; then skip "real traces" "no ../shared/cases/traces here"; 
     is "eight ranks of one step" "$status $said $(procs | tr ',' '\n' | wc -l) $(hosts)" "0  8 1"
     read_it "$cases"/param/resnet_2gpu_et.json.gz
     is "an execution trace is no Kineto trace" "$status" 2
+fi
+
+# ---- the PyTorch that is here, whichever form it writes
+cat >"$scratch/profile.py" <<'EOF'
+import sys
+import torch
+from torch.profiler import ProfilerActivity, profile, schedule, tensorboard_trace_handler
+from torch.utils.data import DataLoader, TensorDataset
+
+model = torch.nn.Linear(16, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+with profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=0, warmup=1, active=5, repeat=1),
+             on_trace_ready=tensorboard_trace_handler(sys.argv[1], use_gzip=True)) as profiler:
+    for (x,) in DataLoader(TensorDataset(torch.randn(64, 16)), batch_size=8):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+        profiler.step()
+EOF
+if ! "$PYTHON" -c 'import torch.profiler' 2>/dev/null; then skip "a profile made here" "no torch in $PYTHON"; else
+    "$PYTHON" "$scratch/profile.py" "$scratch/profile" >"$scratch/err" 2>&1 || note "$(tail -n 3 "$scratch/err")"
+    set -- "$scratch"/profile/*.pt.trace.json.gz
+    read_it "$1"
+    is "a profile made here" "$status $said $(procs)" "0  -1 $(expr "$1" : '.*_\([0-9]*\)\.') $(uname -n),"
+    awk -f "$root/tests/reader/kineto_count.awk" "$scratch/out" >"$scratch/counted"
+    "$PYTHON" "$root/tests/reader/kineto_count.py" "$1" >"$scratch/expected"
+    ok "a profile made here: as many as Python finds" diff -u "$scratch/expected" "$scratch/counted"
+    is "a profile made here: five steps" "$(grep 'anchor nvtx:' "$scratch/counted")" "anchor nvtx: 5"
 fi
 
 is "nobody left" "$(ls -A "$TMPDIR")" ""

@@ -14,6 +14,9 @@ with (gzip.open if path.endswith(".gz") else open)(path, "rt", errors="replace")
 kinds = {"kernel": "kernel", "gpu_memcpy": "gpu_copy", "memcpy": "gpu_copy", "gpu_memset": "gpu_set",
          "memset": "gpu_set", "cuda_runtime": "cuda_call", "runtime": "cuda_call", "cuda_driver": "cuda_call"}
 anchors = {"ProfilerStep#": "nvtx", "Optimizer.step#": "optimizer", "enumerate(DataLoader)#": "dataloader"}
+if isinstance(trace, list):  # PyTorch without Kineto
+    categories = {"CPU functions": "operator", "CUDA functions": "kernel"}
+    trace = {"traceEvents": [dict(row, cat=categories.get(row["pid"], "")) for row in trace]}
 rows = [row for row in trace["traceEvents"] if row.get("ph") == "X"]
 calls = {row["args"]["correlation"]: row for row in rows if kinds.get(row.get("cat", "").lower()) == "cuda_call"}
 count = collections.Counter()

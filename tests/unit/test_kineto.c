@@ -315,7 +315,7 @@ static struct kineto_index *index_of(const char *json)
     char *path = write_file(json, strlen(json)), *problem;
     struct kineto_index *index = NULL;
 
-    assert_int_equal(kineto_index_read(path, &index, &problem), 0);
+    assert_int_equal(kineto_index_read(path, 1, &index, &problem), 0);
     assert_null(index->problem);
     unlink(path);
     free(path);
@@ -388,7 +388,7 @@ static void rows_without_sense_are_counted(void **state)
     char *path = write_file(json, strlen(json)), *problem;
     struct kineto_index *index = NULL;
 
-    assert_int_equal(kineto_index_read(path, &index, &problem), 0);
+    assert_int_equal(kineto_index_read(path, 1, &index, &problem), 0);
     assert_int_equal(index->events.nr, 1);
     assert_non_null(strstr(index->problem, "3 rows are left out"));
     kineto_index_free(index);
