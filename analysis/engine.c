@@ -131,6 +131,7 @@ static int tell_quality(struct engine *engine)
                                                                  .problem = input->problem});
         if (rc)
             return rc;
+        job->facts->profile |= !strcmp(input->kind, "kineto");
         quality->lost += input->lost;
         quality->unknown += input->unknown;
     }

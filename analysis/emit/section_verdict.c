@@ -18,11 +18,16 @@ static void labelled(const struct page *page, enum word label, enum style style,
     screen_paragraph(page->screen, page->out, 0, word(page->report->lang, label), style, 9, text);
 }
 
-/* Fewer steady steps on every rank than shares can be judged by. */
+/* Fewer steady steps on every rank than shares can be judged by. A profiler is told to take few. */
 static bool is_short(const struct report *report)
 {
+    uint64_t enough = REPORT_SHORT_RUN_STEPS;
+
+    for (size_t i = 0; i < report->nr_inputs; i++)
+        if (!strcmp(report->inputs[i].kind, "kineto"))
+            enough = REPORT_PROFILE_STEPS;
     for (size_t i = 0; i < report->nr_per_rank; i++)
-        if (report->per_rank[i].steps >= REPORT_SHORT_RUN_STEPS)
+        if (report->per_rank[i].steps >= enough)
             return false;
     return true;
 }

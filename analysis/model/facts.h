@@ -35,8 +35,8 @@ struct gpu_facts {
     uint64_t compute_ns, gemm_ns; /* kernels that compute, and of those the ones whose work is counted */
     uint64_t htod_bytes, dtoh_bytes, large_htod;
     uint64_t copy_ns, pageable_copies, pageable_bytes, pageable_copy_ns; /* large ones */
-    double mfu; /* NAN unknown */
-    bool work_told; /* by the user, rather than counted */
+    double mfu;                                                          /* NAN unknown */
+    bool work_told;                                                      /* by the user, rather than counted */
 };
 
 /* Copies of one kind from or to one kind of memory, of all ranks; and the large ones among them. */
@@ -53,6 +53,7 @@ struct rank_facts {
     size_t nr_waits;
     struct histogram step_lengths;
     struct gpu_facts gpu;
+    bool has_workers; /* by the name of its DataLoader ranges */
     /* The training thread itself, in its data time and in all windows. */
     uint64_t data_ns, data_read_ns, data_blocked_ns; /* over all windows */
     uint64_t cpu_ns, runnable_ns, cpu_span_ns;       /* over the steady part; span 0: not known */
@@ -95,6 +96,7 @@ struct facts {
     size_t nr_groups;
     struct start_facts start;
     uint64_t lost, unknown; /* of the inputs */
+    bool profile;           /* one of them is a profiler's: few steps, no events of files, waits and workers */
 
     /* What earlier finders blamed, so that later ones can tell what follows from it. */
     bool cpu_short;           /* cpu-affinity was raised */

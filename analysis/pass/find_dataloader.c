@@ -159,6 +159,7 @@ static void explain(const struct job *job, struct starved *starved)
                       : starved->loaders.nr           ? reason_with_workers(starved->facts, &starved->loaders)
                       : judge_is_light(rank->process) ? "light"
                       : rank->process->fed            ? ""
+                      : job->facts->profile           ? starved->facts->has_workers ? "" : "main"
                                                       : reason_without_workers(starved->facts);
     bool peer = !strcmp(starved->reason, "peer");
     if (peer || !strcmp(starved->reason, "storage") || !strcmp(starved->reason, "main-read"))
@@ -185,7 +186,7 @@ static void tell_spikes(struct finding *finding, const struct starved *starved)
     if (!in_spikes(starved->facts, &shape))
         return;
     double workers = (double)starved->loaders.at_once;
-    finding_what(finding, "spikes");
+    finding_what(finding, starved->facts->gpu.windows ? "gpu-spikes" : "spikes");
     finding_set_count(finding, "spikes", shape.spikes);
     finding_set_share(finding, "spike_share", shape.share);
     if (shape.period >= 2) {
@@ -284,6 +285,18 @@ static void tell_others(struct finding *finding, const struct starved *starved)
         finding_other(finding, "cpu");
 }
 
+/* On a GPU job only what the GPU notices counts; how long the thread waited is shown beside it. */
+static void tell_gpu(struct finding *finding, const struct rank_facts *facts)
+{
+    const struct gpu_facts *gpu = &facts->gpu;
+    if (!gpu->windows)
+        return;
+    finding_set_time(finding, "host_wait", (double)gpu->host_wait_ns / (double)gpu->windows);
+    finding_set_share(finding, "host_share", judge_share(gpu->host_wait_ns, gpu->window_ns));
+    finding_what(finding, "gpu");
+    finding_evidence(finding, "gpu");
+}
+
 /* Ranks that starve for one reason at one place are one finding. */
 static struct finding *raise(struct report *report, const struct job *job, const struct starved *all, size_t nr,
                              const struct starved *like)
@@ -311,6 +324,7 @@ static struct finding *raise(struct report *report, const struct job *job, const
     finding_set_time(finding, "step", window / windows);
     finding_set_count(finding, "steps", first->facts->windows);
     finding_evidence(finding, "wait");
+    tell_gpu(finding, first->facts);
     tell_spikes(finding, first);
     if (first->loaders.nr)
         tell_workers(finding, job, first);

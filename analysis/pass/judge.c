@@ -17,9 +17,10 @@ void *finder_new(const struct options *options, struct job *job, struct report *
 
 double judge_confidence(const struct job *job, uint64_t windows)
 {
-    double confidence = windows >= TH_STEPS_MIN         ? TH_CONF_LONG_RUN
-                        : windows >= TH_STEPS_MIN_SHORT ? TH_CONF_SHORT_RUN
-                                                        : 0;
+    double confidence = windows >= TH_STEPS_MIN                                  ? TH_CONF_LONG_RUN
+                        : windows >= TH_STEPS_MIN_SHORT                          ? TH_CONF_SHORT_RUN
+                        : job->facts->profile && windows >= TH_STEPS_MIN_PROFILE ? TH_CONF_PROFILE
+                                                                                 : 0;
     uint64_t lost = job->facts->lost, all = lost + job->nr_events;
     /* A trace with holes says less. */
     if (lost)

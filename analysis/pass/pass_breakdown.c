@@ -563,6 +563,8 @@ static int add_piece(struct pass_breakdown *self, struct window_state *state, co
     const struct tr_anchor *anchor = &event->u.anchor;
     switch (event->kind) {
     case EV_anchor:
+        if (anchor->kind == TR_anchor_kind_dataloader && self->job->name)
+            state->facts->has_workers |= strstr(self->job->name->text, "MultiProcessing") != NULL;
         return anchor->kind != TR_anchor_kind_dataloader
                    ? 0
                    : pieces_add(&state->pieces, &(struct piece){.kind = PIECE_DATA_RANGE,

@@ -18,6 +18,7 @@
 
 /* Steady steps below which a share says little: the report and its findings then say so. */
 #define REPORT_SHORT_RUN_STEPS 10
+#define REPORT_PROFILE_STEPS 3 /* the same for a profile, which holds few steps on purpose */
 
 /* The classes a step window is split into; they add up to the window exactly.
  * CLASS(name, text heading) in the order of precedence and of the columns. */
