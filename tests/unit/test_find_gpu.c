@@ -1,0 +1,376 @@
+/* Findings about GPUs: each on a job that has the trouble, and on one that only looks like it. */
+#include "tests/unit/analyze_text.h"
+
+#include <math.h>
+
+/* A job of 40 steps of 100 ms. The host: a batch every step, then launches, then its optimizer. What the GPU does is
+ * put together from the parts below; times in us from the begin of the step. */
+#define STEPS 40
+#define STEP 100000ul
+
+static void say_process(struct script *script)
+{
+    say(script, "0 a proc pid=1 how=start schema=1 rank=0 world=1 start_ns=0 host=a boot=b comm=python3 cmd=train.py");
+    say(script, "0 a gpu pid=1 device=0 memory=80GiB model=\"NVIDIA A100-SXM4-80GB\"");
+    say(script, "0 a name pid=1 kind=range id=1 text=Optimizer.step#SGD.step");
+    say(script, "0 a name pid=1 kind=range id=2 text=\"enumerate(DataLoader)#_Iter.__next__\"");
+    say(script, "0 a name pid=1 kind=kernel id=3 text=elementwise_kernel");
+    say(script, "0 a name pid=1 kind=kernel id=4 text=ampere_bf16_s16816gemm_bf16");
+    say(script, "0 a name pid=1 kind=library id=5 text=/venv/torch/lib/libc10_cuda.so");
+}
+
+static uint64_t begin_of(unsigned step)
+{
+    return 1000000 + step * STEP;
+}
+
+/* Launched `queued` us before it starts. */
+static void say_kernel(struct script *script, uint64_t at, uint64_t dur, uint64_t queued, unsigned name)
+{
+    say(script, "%luus a kernel pid=1 stream=7 name=%u queued_ns=%luus start_ns=%luus dur=%luus", at + dur, name,
+        at - queued, at, dur);
+}
+
+static void say_copy(struct script *script, const char *kind, const char *src, const char *dst, const char *size,
+                     uint64_t at, uint64_t dur)
+{
+    say(script, "%luus a gpu_copy pid=1 stream=8 kind=%s src=%s dst=%s size=%s start_ns=%luus dur=%luus", at + dur,
+        kind, src, dst, size, at, dur);
+}
+
+static void say_sync(struct script *script, unsigned tid, uint64_t at, uint64_t dur)
+{
+    say(script, "%luus a cuda_call pid=1 tid=%u act=sync count=1 busy=%luus dur=%luus", at + dur, tid, dur, dur);
+}
+
+/* 1 ms of data, the optimizer's last ms; told when they end. */
+static void say_host(struct script *script, uint64_t at)
+{
+    say(script, "%luus a anchor pid=1 kind=dataloader name=2 dur=1ms", at + 1000);
+}
+
+static void say_optimizer(struct script *script, uint64_t at)
+{
+    say(script, "%luus a anchor pid=1 kind=optimizer name=1 dur=500us", at + STEP);
+}
+
+typedef void (*step_fn)(struct script *script, uint64_t at);
+
+/* Steps end at their optimizer; what the GPU does for one begins right after. */
+static struct report *run(step_fn step, const struct options *options)
+{
+    struct script script;
+    script_begin(&script);
+    say_process(&script);
+    for (unsigned i = 0; i < STEPS; i++) {
+        say_host(&script, begin_of(i));
+        step(&script, begin_of(i));
+        say_optimizer(&script, begin_of(i));
+    }
+    say(&script, "9s a exit pid=1 how=exit start_ns=9s");
+    return script_analyze(&script, options ? options : &(struct options){0});
+}
+
+static const char *const ids[] = {"pageable-copies", "sync-overuse",  "launch-bound",    "offload-bound",
+                                  "low-mfu",         "alloc-retries", "dataloader-bound"};
+
+/* One finding and none of the others; "" for none at all. */
+static void expect_only(step_fn step, const char *id, enum severity severity)
+{
+    struct report *report = run(step, NULL);
+    for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+        const struct report_finding *finding = find_finding(report, ids[i]);
+        if ((finding != NULL) != !strcmp(ids[i], id))
+            fail_msg("%s is %sraised", ids[i], finding ? "" : "not ");
+        if (finding)
+            assert_int_equal(finding->severity, severity);
+    }
+    report_free(report);
+}
+
+/* ---- copies ------------------------------------------------------------------------------- */
+
+static void slow_pageable_copies(struct script *script, uint64_t at)
+{
+    say_kernel(script, at + 2000, 80000, 500, 3);
+    say_copy(script, "HtoD", "pageable", "device", "32MiB", at + 85000, 8000); /* 4.2 GB/s */
+}
+
+static void hidden_pageable_copies(struct script *script, uint64_t at)
+{
+    say_kernel(script, at + 2000, 95000, 500, 3);
+    say_copy(script, "HtoD", "pageable", "device", "32MiB", at + 85000, 8000);
+}
+
+static void small_pageable_copies(struct script *script, uint64_t at)
+{
+    say_kernel(script, at + 2000, 80000, 500, 3);
+    for (unsigned i = 0; i < 20; i++)
+        say_copy(script, "HtoD", "pageable", "device", "60KiB", at + 85000 + 400 * i, 300);
+}
+
+static void pinned_copies_as_slow(struct script *script, uint64_t at)
+{
+    slow_pageable_copies(script, at);
+    say_copy(script, "HtoD", "pinned", "device", "32MiB", at + 20000, 6000);
+}
+
+static void copies_from_pageable_memory_that_hold_up_the_gpu(void **state)
+{
+    expect_only(slow_pageable_copies, "pageable-copies", SEVERITY_MEDIUM);
+    expect_only(hidden_pageable_copies, "", 0);
+    expect_only(small_pageable_copies, "", 0);
+    expect_only(pinned_copies_as_slow, "", 0);
+}
+
+/* ---- synchronisations --------------------------------------------------------------------- */
+
+/* Ten waits for the GPU, 2 ms idle after each. */
+static void many_syncs(struct script *script, uint64_t at)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        say_kernel(script, at + 2000 + 9000 * i, 7000, 500, 3);
+        say_sync(script, 1, at + 2000 + 9000 * i, 7000);
+    }
+}
+
+/* As many, with more in the queue each time. */
+static void syncs_that_cost_nothing(struct script *script, uint64_t at)
+{
+    say_kernel(script, at + 2000, 97000, 500, 3);
+    for (unsigned i = 0; i < 10; i++)
+        say_sync(script, 1, at + 3000 + 9000 * i, 7000);
+}
+
+static void syncs_of_another_thread(struct script *script, uint64_t at)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        say_kernel(script, at + 2000 + 9000 * i, 7000, 500, 3);
+        say_sync(script, 77, at + 2000 + 9000 * i, 7000);
+    }
+}
+
+/* loss.item() at the end of a step moves the wait; what follows is Python. */
+static void one_sync(struct script *script, uint64_t at)
+{
+    say_kernel(script, at + 2000, 80000, 500, 3);
+    say_sync(script, 1, at + 3000, 79000);
+}
+
+static void waits_for_the_gpu_that_let_it_run_dry(void **state)
+{
+    expect_only(many_syncs, "sync-overuse", SEVERITY_HIGH);
+    expect_only(syncs_that_cost_nothing, "", 0);
+    expect_only(syncs_of_another_thread, "", 0);
+    expect_only(one_sync, "", 0);
+}
+
+/* ---- launches ----------------------------------------------------------------------------- */
+
+/* 4,800 kernels of 12 us with 8 us between them. */
+static void short_kernels(struct script *script, uint64_t at)
+{
+    for (unsigned i = 0; i < 4800; i++)
+        say_kernel(script, at + 2000 + 20 * i, 12, 6, 3);
+}
+
+/* The same, but each waited 2 ms in the queue. */
+static void short_kernels_in_a_full_queue(struct script *script, uint64_t at)
+{
+    for (unsigned i = 0; i < 4800; i++)
+        say_kernel(script, at + 2000 + 20 * i, 12, 1900, 3);
+}
+
+static void long_kernels(struct script *script, uint64_t at)
+{
+    for (unsigned i = 0; i < 960; i++)
+        say_kernel(script, at + 2000 + 100 * i, 70, 6, 3);
+}
+
+static void launches_that_are_too_slow_for_short_kernels(void **state)
+{
+    expect_only(short_kernels, "launch-bound", SEVERITY_HIGH);
+    expect_only(short_kernels_in_a_full_queue, "", 0);
+    expect_only(long_kernels, "", 0);
+}
+
+/* ---- offloading --------------------------------------------------------------------------- */
+
+static void optimizer_on_the_host(struct script *script, uint64_t at)
+{
+    say_kernel(script, at + 2000, 40000, 500, 3);
+    say_copy(script, "DtoH", "device", "pinned", "512MiB", at + 42000, 20000);
+    say_copy(script, "HtoD", "pinned", "device", "256MiB", at + 88000, 10000);
+}
+
+static void weights_on_the_host(struct script *script, uint64_t at)
+{
+    for (unsigned i = 0; i < 16; i++) {
+        say_copy(script, "HtoD", "pinned", "device", "128MiB", at + 2000 + 6000 * i, 4000);
+        say_kernel(script, at + 6000 + 6000 * i, 2000, 500, 3);
+    }
+}
+
+/* A large batch goes up, little comes back. */
+static void large_batches(struct script *script, uint64_t at)
+{
+    say_copy(script, "HtoD", "pinned", "device", "512MiB", at + 1000, 20000);
+    say_kernel(script, at + 21000, 78000, 500, 3);
+}
+
+static void states_that_live_on_the_host(void **state)
+{
+    expect_only(optimizer_on_the_host, "offload-bound", SEVERITY_HIGH);
+    expect_only(weights_on_the_host, "offload-bound", SEVERITY_HIGH);
+    expect_only(large_batches, "", 0);
+}
+
+/* ---- MFU ---------------------------------------------------------------------------------- */
+
+/* 4 TFLOP in 100 ms: 40 TFLOP/s of 312. */
+static void slow_products(struct script *script, uint64_t at)
+{
+    say(script, "%luus a gemm pid=1 type=bf16 count=10 flop=4000000000000 dur=1ms", at + 2000);
+    say_kernel(script, at + 2000, 97000, 500, 4);
+}
+
+static void fast_products(struct script *script, uint64_t at)
+{
+    say(script, "%luus a gemm pid=1 type=bf16 count=10 flop=15600000000000 dur=1ms", at + 2000);
+    say_kernel(script, at + 2000, 97000, 500, 4);
+}
+
+/* Most of the time goes to kernels whose work nobody counted. */
+static void few_products(struct script *script, uint64_t at)
+{
+    say(script, "%luus a gemm pid=1 type=bf16 count=10 flop=4000000000000 dur=1ms", at + 2000);
+    say_kernel(script, at + 2000, 20000, 500, 4);
+    say_kernel(script, at + 22000, 77000, 600, 3);
+}
+
+static void work_against_the_peak(void **state)
+{
+    expect_only(slow_products, "low-mfu", SEVERITY_LOW);
+    expect_only(fast_products, "", 0);
+    expect_only(few_products, "", 0);
+
+    struct report *report = run(fast_products, NULL);
+    assert_int_equal(report->nr_gpus, 1);
+    assert_true(fabs(report->gpus[0].flop - 15.6e12) < 1e6);
+    assert_true(fabs(report->gpus[0].mfu - .5) < 1e-2);
+    assert_true(fabs(report->gpus[0].peak_flops - 312e12) < 1e6);
+    assert_string_equal(report->gpus[0].dtype, "bf16");
+    report_free(report);
+
+    /* What the user knows better. */
+    report =
+        run(few_products, &(struct options){.peak_flops = 100e12, .flops_per_step = 2e12, .tokens_per_step = 4096});
+    assert_true(fabs(report->gpus[0].flop - 2e12) < 1e3);
+    assert_true(fabs(report->gpus[0].mfu - .2) < 1e-2);
+    assert_true(fabs(report->gpus[0].tokens_per_second - 40960) < 500);
+    assert_non_null(find_finding(report, "low-mfu"));
+    report_free(report);
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+static void a_step(struct script *script, uint64_t at)
+{
+    say_kernel(script, at + 2000, 97000, 500, 3);
+}
+
+/* In every tenth step an allocation fails, the cache is given back, and the next try succeeds. */
+static void retried_allocations(struct script *script, uint64_t at)
+{
+    a_step(script, at);
+    if (at / STEP % 10 != 5)
+        return;
+    say(script, "%luus a segment pid=1 act=failed kind=device owner=5 err=2 size=2GiB dur=1ms", at + 30000);
+    say(script, "%luus a segment pid=1 act=free kind=device address=0x10000 dur=10ms", at + 50000);
+    say(script, "%luus a segment pid=1 act=alloc kind=device owner=5 address=0x10000 size=2GiB dur=1ms", at + 60000);
+}
+
+/* Segments come and go, nothing fails. */
+static void allocations(struct script *script, uint64_t at)
+{
+    a_step(script, at);
+    say(script, "%luus a segment pid=1 act=alloc kind=device owner=5 address=0x10000 size=2GiB dur=1ms", at + 60000);
+    say(script, "%luus a segment pid=1 act=free kind=device address=0x10000 dur=1ms", at + 70000);
+}
+
+static void allocations_that_fail_first(void **state)
+{
+    expect_only(retried_allocations, "alloc-retries", SEVERITY_LOW);
+    expect_only(allocations, "", 0);
+}
+
+/* 76 of 80 GiB reserved; `whole` of the segments are free as a whole, the others by `hole` GiB each. */
+static struct report *peak(unsigned whole, unsigned hole, unsigned nr)
+{
+    struct script script;
+    script_begin(&script);
+    say_process(&script);
+    for (unsigned i = 0; i < nr; i++) {
+        uint64_t address = (i + 1ull) << 40;
+        say(&script, "1s a segment pid=1 act=alloc kind=device owner=5 address=0x%lx size=4GiB", address);
+    }
+    for (unsigned i = whole; i < nr; i++)
+        say(&script, "2s a block pid=1 act=alloc address=0x%llx size=%uGiB", (i + 1ull) << 40, 4 - hole);
+    say(&script, "9s a exit pid=1 how=exit start_ns=9s");
+    return script_analyze(&script, &(struct options){0});
+}
+
+static void a_peak_in_pieces(void **state)
+{
+    struct report *report = peak(0, 2, 19);
+    const struct report_finding *finding = find_finding(report, "memory-fragmentation");
+    assert_non_null(finding);
+    assert_int_equal(finding->severity, SEVERITY_MEDIUM);
+    assert_true(fabs(report->memory[0].fragmentation_at_peak - .5) < 1e-9);
+    report_free(report);
+
+    report = peak(10, 0, 19); /* whole free segments: a healthy cache */
+    assert_null(find_finding(report, "memory-fragmentation"));
+    report_free(report);
+
+    report = peak(0, 2, 12); /* 32 GiB are left on the device */
+    assert_null(find_finding(report, "memory-fragmentation"));
+    report_free(report);
+}
+
+/* ---- data --------------------------------------------------------------------------------- */
+
+/* 30 ms of data in each step, of which the GPU notices 20. */
+static void slow_data(struct script *script, uint64_t at)
+{
+    say_kernel(script, at + 30000, 80000, 500, 3);
+    say(script, "%luus a anchor pid=1 kind=dataloader name=2 dur=30ms", at + 30500);
+}
+
+/* As long, while the GPU works off its queue. */
+static void hidden_data(struct script *script, uint64_t at)
+{
+    say_kernel(script, at + 31000, 99000, 500, 3);
+    say(script, "%luus a anchor pid=1 kind=dataloader name=2 dur=30ms", at + 30500);
+}
+
+static void waits_for_data_that_the_gpu_notices(void **state)
+{
+    expect_only(slow_data, "dataloader-bound", SEVERITY_HIGH);
+    expect_only(hidden_data, "", 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_from_pageable_memory_that_hold_up_the_gpu),
+        cmocka_unit_test(waits_for_the_gpu_that_let_it_run_dry),
+        cmocka_unit_test(launches_that_are_too_slow_for_short_kernels),
+        cmocka_unit_test(states_that_live_on_the_host),
+        cmocka_unit_test(work_against_the_peak),
+        cmocka_unit_test(allocations_that_fail_first),
+        cmocka_unit_test(a_peak_in_pieces),
+        cmocka_unit_test(waits_for_data_that_the_gpu_notices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
