@@ -3,7 +3,7 @@
 SIM_OUT  := $(O)/sim
 SIM_LIBS := libsimnode.so libcuda.so.1 libcudart.so.12 libcudart.so.13 libcupti.so.11.8 libcupti.so.12 libcupti.so.13 \
             libnvidia-ml.so.1 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 libc10.so libc10_cuda.so
-SIMTRAIN :=
+SIMTRAIN := $(O)/examples/simtrain
 
 .PHONY: sim
 sim: $(SIM_LIBS:%=$(SIM_OUT)/%) $(SIMTRAIN) ## the simulated node and examples/simtrain
@@ -57,3 +57,9 @@ $(SIM_OUT)/libc10_cuda.so: $(call obj,tests/sim/c10/libc10_cuda.c) $(SIM_OUT)/li
 SIM_VERSIONED := $(filter libcudart.% libcupti.% libcublas%,$(SIM_LIBS))
 $(SIM_VERSIONED:%=$(SIM_OUT)/%): $(SIM_OUT)/%: $(O)/obj/sim/%.map $(SIM_OUT)/libsimnode.so
 	$(call sim_link,$(sim_version))
+
+$(SIMTRAIN): $(call sim_objs,examples/simtrain/*.c) $(SIM_OUT)/libsimnode.so $(SIM_OUT)/libcudart.so.13 $(SIM_OUT)/libcublas.so.13 \
+             $(SIM_OUT)/libc10_cuda.so
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $(SANFLAGS) -Wl,-rpath,'$$ORIGIN/../sim' -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl

@@ -2,7 +2,6 @@
  * less than a few microseconds. */
 #include "tests/sim/cublas/gemm.h"
 
-#define REACHED 0.7 /* of the peak, by a large product */
 #define LEAST_NS 3000
 
 /* Relative to the peak of 16 bit types, as on Hopper. */
@@ -45,7 +44,7 @@ int gemm_launch(void *stream, enum gemm_type type, bool tf32, int64_t m, int64_t
     if (!s || m < 0 || n < 0 || k < 0)
         return 7; /* CUBLAS_STATUS_INVALID_VALUE */
     double flop = 2.0 * (double)m * (double)n * (double)k * (double)batch;
-    double rate = sim_settings()->peak_flops * relative_peak(type, tf32) * REACHED;
+    double rate = sim_settings()->peak_flops * relative_peak(type, tf32) * sim_settings()->gemm_reached;
     uint64_t ns = (uint64_t)(flop * 1e9 / rate);
     struct sim_launch l = {
         {(unsigned)((m + 127) / 128 + 1), (unsigned)((n + 255) / 256 + 1), (unsigned)batch}, {384, 1, 1}, 0, false};

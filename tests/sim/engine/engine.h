@@ -51,7 +51,8 @@ struct sim_settings {
     const char *gpu_name;                                      /* SIM_GPU_NAME */
     double pinned_rate, pageable_rate, device_rate, peer_rate; /* bytes/s: SIM_PINNED_GBS and so on */
     double peak_flops;                                         /* dense, of the tensor cores: SIM_PEAK_TFLOPS */
-    uint64_t launch_ns;                                        /* from the call to the device: SIM_LAUNCH_NS, 3000 */
+    double gemm_reached;  /* share of it that a large product reaches: SIM_GEMM_REACHED, 0.7 */
+    uint64_t launch_ns;   /* from the call to the device: SIM_LAUNCH_NS, 3000 */
     unsigned queue_depth; /* launches in flight per stream: SIM_QUEUE_DEPTH, 1024 */
     const char *dir;      /* SIM_DIR: memory accounting shared by processes */
 };

@@ -139,6 +139,10 @@ int sim_range_new(size_t size, size_t mapped, enum sim_place place, int device, 
                    fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, fd, 0);
     if (p == MAP_FAILED)
         return SIM_OUT_OF_MEMORY;
+    if (place == SIM_PINNED) /* pinning is what takes time in a real allocation, too; then copies do not fault */
+        madvise(p, mapped, MADV_POPULATE_WRITE);
+    else if (mapped >= SIM_GRANULARITY)
+        madvise(p, mapped, MADV_HUGEPAGE);
     struct sim_range r = {(uintptr_t)p, size, mapped, place, device, .fd = fd};
     sim_lock_engine();
     int error = range_insert(&r);
