@@ -280,18 +280,34 @@ static const struct event *next_of_head(struct source_kineto *kineto)
     return event;
 }
 
+/* The next process that is seen, from kineto->process on. False if there is none. */
+static bool find_seen(struct source_kineto *kineto)
+{
+    while (kineto->process < kineto->index->nr_processes && !current(kineto)->seen)
+        kineto->process++;
+    return kineto->process < kineto->index->nr_processes;
+}
+
 /* A gpu_until for the next process; NULL when all have been told, or there is no GPU to tell of. */
 static const struct event *next_until(struct source_kineto *kineto)
 {
-    size_t nr = kineto->index->devices ? kineto->index->nr_processes : 0;
-
-    while (kineto->process < nr && !current(kineto)->seen)
-        kineto->process++;
-    if (kineto->process >= nr)
+    if (!kineto->index->devices || !find_seen(kineto))
         return NULL;
     struct event *event = new_event(kineto, EV_gpu_until, kineto->until_ns);
     event->u.gpu_until.device = UINT32_MAX;
     event->u.gpu_until.until_ns = kineto->until_ns;
+    kineto->process++;
+    return event;
+}
+
+/* That the profile of the next process ends here, by intention; NULL when all have been told. */
+static const struct event *next_cut(struct source_kineto *kineto)
+{
+    if (!find_seen(kineto))
+        return NULL;
+    struct event *event = new_event(kineto, EV_exit, clock_ns(kineto, kineto->index->last_ns));
+    event->u.exit.how = TR_exit_how_cut;
+    event->u.exit.start_ns = event->ts_ns;
     kineto->process++;
     return event;
 }
@@ -323,7 +339,7 @@ static void next_step(struct source_kineto *kineto)
 {
     bool more = kineto->position < kineto->index->events.nr;
 
-    kineto->step = kineto->step != STEP_until ? kineto->step + 1 : more ? STEP_events : STEP_end;
+    kineto->step = kineto->step == STEP_until && more ? STEP_events : kineto->step + 1;
     kineto->process = kineto->item = 0;
 }
 
@@ -334,6 +350,7 @@ static int kineto_next(struct event_stream *stream, const struct event **ret)
     while (kineto->step != STEP_end) {
         const struct event *event = kineto->step == STEP_events  ? next_event(kineto)
                                     : kineto->step == STEP_until ? next_until(kineto)
+                                    : kineto->step == STEP_cut   ? next_cut(kineto)
                                                                  : next_of_head(kineto);
         if (!event) {
             next_step(kineto);

@@ -8,7 +8,17 @@
 #include "analysis/input/source.h"
 
 /* What a scan tells, in this order, but for STEP_until, which comes between events as often as it is due. */
-enum kineto_step { STEP_proc, STEP_attr, STEP_gpu, STEP_thread, STEP_name, STEP_events, STEP_until, STEP_end };
+enum kineto_step {
+    STEP_proc,
+    STEP_attr,
+    STEP_gpu,
+    STEP_thread,
+    STEP_name,
+    STEP_events,
+    STEP_until,
+    STEP_cut,
+    STEP_end
+};
 
 struct source_kineto {
     struct source base;

@@ -401,7 +401,9 @@ static int learn_state(struct job *job, const struct event *event)
         anchors_child(thread);
         return 0;
     case EV_exit:
-        process->exit_ns = event->u.exit.start_ns ? event->u.exit.start_ns : event->ts_ns;
+        process->cut = event->u.exit.how == TR_exit_how_cut;
+        if (!process->cut)
+            process->exit_ns = event->u.exit.start_ns ? event->u.exit.start_ns : event->ts_ns;
         return 0;
     case EV_anchor:
         return anchors_learn(job, thread, &event->u.anchor);

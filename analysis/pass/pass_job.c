@@ -85,7 +85,7 @@ static int finish(void *arg, struct report *report)
         rc = add_rank(report, rank);
         by_order |= !strcmp(rank->source, "order");
         snprintf(number, sizeof(number), "%d", rank->number);
-        if (!rc && !rank->process->exit_ns)
+        if (!rc && !rank->process->exit_ns && !rank->process->cut)
             rc = report_note(report, "killed", "rank", number, NULL);
     }
     if (!rc && by_order)
