@@ -220,7 +220,8 @@ static void what_is_no_input_is_refused(void **state)
 {
     expect_error(NULL, -ENOENT, "No such file");
     expect_error("", -EINVAL, "first line");
-    expect_error("{}", -EINVAL, "first line");
+    expect_error("{}", -EINVAL, "traceEvents");
+    expect_error("hello", -EINVAL, "first line");
     expect_error("#! trshim-events 2\n", -EPROTONOSUPPORT, "newer");
 }
 
