@@ -54,4 +54,8 @@ int source_text_open(const char *path, struct hosts *hosts, struct sources *sour
 int source_ctf_open(const char *path, struct hosts *hosts, struct sources *sources, char **ret_error);
 int source_kineto_open(const char *path, struct hosts *hosts, struct sources *sources, char **ret_error);
 
+/* The same for all *.pt.trace.json and .json.gz in a directory, as torch.profiler leaves them. -ENOENT without an
+ * error if there are none. */
+int source_kineto_open_dir(const char *dir, struct hosts *hosts, struct sources *sources, char **ret_error);
+
 #endif

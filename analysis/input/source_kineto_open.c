@@ -7,6 +7,7 @@
 #include "analysis/input/source_kineto.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -229,5 +230,39 @@ int source_kineto_open(const char *path, struct hosts *hosts, struct sources *so
     source_kineto_ops.free(&kineto->base);
     rc = cannot_open(path, rc, problem, ret_error);
     free(problem);
+    return rc;
+}
+
+/* ---- directories ---------------------------------------------------------------------------- */
+
+static bool ends(const char *text, const char *with)
+{
+    size_t len = strlen(text), with_len = strlen(with);
+
+    return len > with_len && strcmp(text + len - with_len, with) == 0;
+}
+
+static int is_profile(const struct dirent *entry)
+{
+    return ends(entry->d_name, ".pt.trace.json") || ends(entry->d_name, ".pt.trace.json.gz");
+}
+
+int source_kineto_open_dir(const char *dir, struct hosts *hosts, struct sources *sources, char **ret_error)
+{
+    struct dirent **list;
+    int nr = scandir(dir, &list, is_profile, versionsort), rc = nr > 0 ? 0 : -ENOENT;
+
+    for (int i = 0; i < nr; i++) {
+        char *path = NULL;
+        if (rc == 0)
+            rc = asprintf(&path, "%s/%s", dir, list[i]->d_name) < 0 ? -ENOMEM : 0;
+        if (rc == 0) {
+            rc = source_kineto_open(path, hosts, sources, ret_error);
+            free(path);
+        }
+        free(list[i]);
+    }
+    if (nr >= 0)
+        free(list);
     return rc;
 }

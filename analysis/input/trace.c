@@ -25,6 +25,13 @@ static int unreadable(const char *path, int rc, char **ret_error)
     return rc;
 }
 
+static int open_dir(const char *path, struct trace *trace, char **ret_error)
+{
+    int rc = source_kineto_open_dir(path, &trace->hosts, &trace->sources, ret_error);
+
+    return rc == -ENOENT && !*ret_error ? source_ctf_open(path, &trace->hosts, &trace->sources, ret_error) : rc;
+}
+
 /* Recognises what is at `path` by looking at it and hands it to its source. */
 static int open_path(const char *path, struct trace *trace, char **ret_error)
 {
@@ -35,7 +42,7 @@ static int open_path(const char *path, struct trace *trace, char **ret_error)
     if (stat(path, &st) < 0)
         return unreadable(path, -errno, ret_error);
     if (S_ISDIR(st.st_mode))
-        return source_ctf_open(path, &trace->hosts, &trace->sources, ret_error);
+        return open_dir(path, trace, ret_error);
     if (kineto_looks_like_json(path))
         return source_kineto_open(path, &trace->hosts, &trace->sources, ret_error);
     return source_text_open(path, &trace->hosts, &trace->sources, ret_error);

@@ -1,7 +1,7 @@
 /* trace.h - all inputs of one command as one stream of events in time order.
  *
  * PATHs may be LTTng trace directories (one or many hosts, rotations), events text files, or Kineto traces (one file
- * per rank); the kind is recognised.
+ * per rank, or a directory of them); the kind is recognised.
  * A trace can be scanned several times: the report first surveys the small channels, then streams everything.
  * Nothing here prints: what was wrong with an input is in trace_inputs(). */
 #ifndef TRSHIM_ANALYSIS_TRACE_H

@@ -81,6 +81,15 @@ with node-b_500.1700000000.pt.trace.json 's/"rank": 3/"rank": 4/'
 read_it "$scratch/node-a.example_500.1700000000.pt.trace.json" "$scratch/node-b_500.1700000000.pt.trace.json"
 is "hosts from torch's file names" "$(procs)" "3 500 node-a.example,4 500 node-b,"
 
+mkdir "$scratch/logs"
+for worker in 2 10 1; do
+    sed -e '/distributedInfo/d' -e "s/: 500,/: 50$worker,/g" "$inputs/gpu.json" |
+        gzip >"$scratch/logs/worker$worker.1.pt.trace.json.gz"
+done
+echo '{}' >"$scratch/logs/other.json"
+read_it "$scratch/logs"
+is "a directory of them" "$status $said $(procs)" "0  0 501 host,1 502 host,2 5010 host,"
+
 with both.json '/distributedInfo/d; s/"pid": 500, "tid": 501/"pid": 600, "tid": 601/'
 read_it "$scratch/both.json"
 is "two processes in one file" "$(procs)" "-1 500 host,-1 600 host,"
