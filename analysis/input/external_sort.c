@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -66,6 +67,21 @@ void sorted_done(struct sorted *sorted)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
+/* A file without a name; where the file system cannot make one (NFS), one that loses it at once. */
+static int open_in(const char *dir)
+{
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char *path;
+
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR) || asprintf(&path, "%s/trshim-sort-XXXXXX", dir) < 0)
+        return fd;
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        (void)unlink(path);
+    free(path);
+    return fd;
+}
+
 static int open_nameless(int *ret)
 {
     const char *places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
@@ -74,7 +90,7 @@ static int open_nameless(int *ret)
     for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
         if (!places[i] || !*places[i])
             continue;
-        int fd = open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        int fd = open_in(places[i]);
         if (fd >= 0) {
             *ret = fd;
             return 0;

@@ -431,6 +431,9 @@ static int tell_problem(struct kineto_index *index)
     if (index->nr_bad > 0)
         len = asprintf(&index->problem, "%" PRIu64 " row%s left out: a time that is missing, negative or too large",
                        index->nr_bad, index->nr_bad == 1 ? " is" : "s are");
+    else if (index->names.full)
+        len = asprintf(&index->problem, "Too many different names: those after the first %" PRIu32 " are unknown",
+                       index->names.nr);
     else if (index->events.nr == 0 && index->nr_rows > 0)
         len = asprintf(&index->problem,
                        "Of its %" PRIu64 " rows none is a kernel, a copy, a CUDA call or an annotation of PyTorch's",

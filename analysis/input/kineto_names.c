@@ -83,8 +83,12 @@ int kineto_names_add(struct kineto_names *names, uint8_t kind, const char *text,
         return rc;
     uint32_t hash = hash_of(kind, text), *slot = find_slot(names, hash, kind, text);
     *ret = *slot;
-    if (*slot || names->nr == KINETO_NAMES_MAX)
+    if (*slot)
         return 0;
+    if (names->nr == KINETO_NAMES_MAX || names->text_len + len >= KINETO_NAMES_BYTES_MAX) {
+        names->full = true;
+        return 0;
+    }
     if ((rc = make_room(names, len)) < 0)
         return rc;
     names->list[names->nr] = (struct kineto_name){names->text_len, hash, kind};

@@ -3,10 +3,13 @@
 #ifndef TRSHIM_ANALYSIS_KINETO_NAMES_H
 #define TRSHIM_ANALYSIS_KINETO_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define KINETO_NAMES_MAX (1u << 20) /* of one file; what comes later is unknown, 0 */
+/* Of one file; what comes later is unknown, 0. */
+#define KINETO_NAMES_MAX (1u << 20)
+#define KINETO_NAMES_BYTES_MAX (256u << 20)
 
 struct kineto_names {
     char *text; /* owned: one after the other, each with its NUL */
@@ -19,6 +22,7 @@ struct kineto_names {
     uint32_t nr, capacity;
     uint32_t *slots; /* owned hash table of numbers, 0 free; its size is a power of two above nr */
     uint32_t nr_slots;
+    bool full; /* some had no room */
 };
 
 void kineto_names_done(struct kineto_names *names);

@@ -203,7 +203,8 @@ static int cannot_open(const char *path, int rc, const char *problem, char **ret
                        problem ? problem
                                : "no Kineto trace: no 'traceEvents' in it, and not an array of rows with 'ph'");
     else
-        (void)asprintf(ret_error, "Cannot read Kineto trace: path=\"%s\", cause=\"%s\"", path, strerror(-rc));
+        (void)asprintf(ret_error, "Cannot read Kineto trace: path=\"%s\", cause=\"%s%s\"", path, strerror(-rc),
+                       rc == -ENOSPC ? " for temporary files; set TMPDIR to a directory that has some" : "");
     return rc;
 }
 
