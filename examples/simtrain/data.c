@@ -26,6 +26,12 @@ struct message {
     int step, worker;
 };
 
+/* What comes back is as large as PyTorch's: a pickled handle of the memory the batch lies in. */
+struct answer {
+    struct message message;
+    char handle[344];
+};
+
 struct loader {
     const struct rank *r;
     int workers, slots;
@@ -80,8 +86,8 @@ static void worker_run(const struct loader *l, int worker, int index, int result
         if (load(l->r, m.step, l->batches + (size_t)(m.step % l->slots) * l->bytes, l->bytes))
             _exit(1);
         slow_down(l->r, l->workers);
-        m.worker = worker;
-        if (write(results, &m, sizeof(m)) != sizeof(m))
+        struct answer answer = {{m.step, worker}, {0}};
+        if (write(results, &answer, sizeof(answer)) != sizeof(answer))
             _exit(1);
     }
     _exit(0);
@@ -139,7 +145,9 @@ static int receive(struct loader *l, struct message *ret)
     int ready;
     while ((ready = poll(&p, 1, 5000)) == 0 || (ready < 0 && errno == EINTR))
         ;
-    int error = ready < 0 || read(l->results, ret, sizeof(*ret)) != sizeof(*ret) ? -EPIPE : 0;
+    struct answer answer;
+    int error = ready < 0 || read(l->results, &answer, sizeof(answer)) != sizeof(answer) ? -EPIPE : 0;
+    *ret = answer.message;
     truth_enter(before);
     return error;
 }
