@@ -100,7 +100,7 @@ COLUMNS(checkpoints);
 static const struct column kernels[] = {
 #define R struct report_kernel
     JSON(R, name) TEXT(R, kind, NONE, kind, 1) TEXT(R, count, COUNT, count, 3) TEXT(R, total_ns, TIME, total, 2)
-    TEXT(R, mean_ns, TIME, mean_read, 0) TEXT(R, share, SHARE, share, 0)
+    TEXT(R, mean_ns, TIME, mean, 0) TEXT(R, share, SHARE, share, 0)
 #undef R
 };
 COLUMNS(kernels);
@@ -117,7 +117,7 @@ COLUMNS(copies);
 static const struct column gpus[] = {
 #define R struct report_gpu
     TEXT(R, rank, NONE, rank, 0) TEXT(R, device, NONE, gpu, 4) TEXT(R, name, NONE, model, 5)
-    TEXT(R, kernels, COUNT, kernels_step, 2) TEXT(R, mean_kernel_ns, TIME, mean_read, 2)
+    TEXT(R, kernels, COUNT, kernels_step, 2) TEXT(R, mean_kernel_ns, TIME, mean, 2)
     TEXT(R, launch_latency_ns, TIME, latency, 1) TEXT(R, queue_depth, NUMBER, queue, 1)
     JSON(R, flop) TEXT(R, flops, FLOPS, flops, 1) JSON(R, peak_flops) TEXT(R, mfu, SHARE, mfu, 1) TEXT(R, dtype, NONE, dtype, 3)
     TEXT(R, tokens_per_second, COUNT, tokens, 1)

@@ -31,12 +31,12 @@ struct gpu_facts {
     uint64_t micro_batches;        /* hand-offs of the DataLoader */
     uint64_t host_wait_ns;         /* the training thread's wait for data, hidden or not */
     double flop[TR_dtype_MAX];     /* asked of cuBLAS */
+    uint64_t htod_bytes, dtoh_bytes, large_htod;
+    uint64_t pageable_copies, pageable_bytes, pageable_copy_ns; /* large ones */
     /* Over the steady part of the run; filled by pass_gpu. */
     uint64_t compute_ns, gemm_ns; /* kernels that compute, and of those the ones whose work is counted */
-    uint64_t htod_bytes, dtoh_bytes, large_htod;
-    uint64_t copy_ns, pageable_copies, pageable_bytes, pageable_copy_ns; /* large ones */
-    double mfu;                                                          /* NAN unknown */
-    bool work_told;                                                      /* by the user, rather than counted */
+    double mfu;                   /* NAN unknown */
+    bool work_told;               /* by the user, rather than counted */
 };
 
 /* Copies of one kind from or to one kind of memory, of all ranks; and the large ones among them. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/kernel_kinds.h"
+
 void names_done(struct names *names)
 {
     for (struct name *name = names->first, *next; name; name = next) {
@@ -36,6 +38,7 @@ static struct name *intern(struct names *names, uint32_t host, const struct tr_n
         return NULL;
     }
     *name = (struct name){.text = text, .dev = event->dev, .host = host, .pid = event->pid, .kind = event->kind};
+    name->kernel_kind = event->kind == TR_name_kind_kernel ? kernel_kind_of(text) : KERNEL_compute;
     if (names->last)
         names->last->next = name;
     else

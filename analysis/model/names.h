@@ -22,6 +22,7 @@ struct name {
     uint32_t host, pid;  /* pid: the first that announced it */
     bool shared;         /* others did too */
     uint8_t kind;        /* enum tr_name_kind */
+    uint8_t kernel_kind; /* of a kernel: enum kernel_kind, judged once */
     struct group *group; /* set by groups.c once all names are known; NULL before, and for ranges */
 };
 

@@ -68,7 +68,10 @@ static void tell_failure(struct report *report, const struct memory *memory, con
     finding_evidence(finding, "cache");
     if (!pieces && !limit)
         add_owners(finding, memory);
-    finding_other(finding, pieces ? "capacity" : limit ? "fragmentation-limit" : "fragmentation");
+    finding_other(finding, pieces              ? "capacity"
+                           : limit             ? "fragmentation-limit"
+                           : failure->short_by ? "fragmentation"
+                                               : "little");
 }
 
 /* ---- a peak in pieces --------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ void gpu_window_done(struct gpu_window *window)
 {
     gpu_done(&window->gpu);
     free(window->work);
+    free(window->transfers);
     *window = (struct gpu_window){0};
 }
 
@@ -40,13 +41,35 @@ static int add_work(struct gpu_window *window, const struct tr_gemm *gemm)
     return 0;
 }
 
+static int add_transfer(struct gpu_window *window, const struct tr_gpu_copy *copy)
+{
+    bool pageable = copy->src == TR_memory_kind_pageable || copy->dst == TR_memory_kind_pageable;
+    if (window->gpu.no_points || (copy->kind != TR_copy_kind_HtoD && copy->kind != TR_copy_kind_DtoH))
+        return 0;
+    if (window->nr_transfers == window->capacity_transfers) {
+        size_t capacity = window->capacity_transfers ? window->capacity_transfers * 2 : 64;
+        struct gpu_transfer *transfers = realloc(window->transfers, capacity * sizeof(*transfers));
+        if (!transfers)
+            return -ENOMEM;
+        window->transfers = transfers;
+        window->capacity_transfers = capacity;
+    }
+    window->transfers[window->nr_transfers++] =
+        (struct gpu_transfer){.start_ns = copy->start_ns,
+                              .dur_ns = copy->dur_ns,
+                              .bytes = copy->size_bytes,
+                              .kind = copy->kind,
+                              .pageable = pageable && copy->size_bytes > (uint64_t)TH_PAGEABLE_MIN_BYTES};
+    return 0;
+}
+
 int gpu_window_event(struct gpu_window *window, const struct event *event, const struct name *name)
 {
     switch (event->kind) {
     case EV_kernel:
-        return gpu_add_kernel(&window->gpu, &event->u.kernel, kernel_kind_of(name ? name->text : NULL));
+        return gpu_add_kernel(&window->gpu, &event->u.kernel, name ? name->kernel_kind : KERNEL_compute);
     case EV_gpu_copy:
-        return gpu_add_copy(&window->gpu, &event->u.gpu_copy);
+        return add_transfer(window, &event->u.gpu_copy) ? -ENOMEM : gpu_add_copy(&window->gpu, &event->u.gpu_copy);
     case EV_gpu_set:
         return gpu_add_set(&window->gpu, &event->u.gpu_set);
     case EV_gpu_until:
@@ -219,6 +242,29 @@ static double take_work(struct gpu_window *window, uint64_t next_point_ns, doubl
     return taken ? flop : NAN;
 }
 
+/* Copies that began in the window are counted in `facts` (NULL: not), and with those before it forgotten. */
+static void take_transfers(struct gpu_window *window, uint64_t from_ns, uint64_t to_ns, struct gpu_facts *facts)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < window->nr_transfers; i++) {
+        const struct gpu_transfer *transfer = &window->transfers[i];
+        bool up = transfer->kind == TR_copy_kind_HtoD;
+        if (transfer->start_ns >= to_ns) {
+            window->transfers[kept++] = *transfer;
+            continue;
+        }
+        if (transfer->start_ns < from_ns || !facts)
+            continue;
+        facts->htod_bytes += up ? transfer->bytes : 0;
+        facts->dtoh_bytes += up ? 0 : transfer->bytes;
+        facts->large_htod += up && transfer->bytes >= (uint64_t)TH_OFFLOAD_COPY_BYTES;
+        facts->pageable_copies += transfer->pageable;
+        facts->pageable_bytes += transfer->pageable ? transfer->bytes : 0;
+        facts->pageable_copy_ns += transfer->pageable ? transfer->dur_ns : 0;
+    }
+    window->nr_transfers = kept;
+}
+
 static void count(const struct gpu_window *window, const struct report_step *row, const struct gpu_sum *sum,
                   const double flop[TR_dtype_MAX], struct gpu_facts *facts)
 {
@@ -254,6 +300,7 @@ void gpu_window_close(struct gpu_window *window, struct report_step *row, uint64
         if (!row->warmup && !row->incomplete)
             count(window, row, &sum, flop, facts);
     }
+    take_transfers(window, row->start_ns, row->end_ns, row->warmup || row->incomplete ? NULL : facts);
     gpu_forget(&window->gpu, row->end_ns, next_point_ns);
     window->point_ns = next_point_ns;
     window->comm_overlapped_ns = window->short_gap_ns = window->pageable_ns = window->after_sync_ns = 0;

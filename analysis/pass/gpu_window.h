@@ -25,11 +25,20 @@ struct gpu_work {
     uint8_t type; /* enum tr_dtype */
 };
 
+/* A copy between host and device. */
+struct gpu_transfer {
+    uint64_t start_ns, dur_ns, bytes;
+    uint8_t kind;  /* enum tr_copy_kind */
+    bool pageable; /* and large */
+};
+
 struct gpu_window {
     struct gpu gpu;
     uint64_t point_ns;     /* where the window began for the host */
     struct gpu_work *work; /* owned; not yet given to a window */
     size_t nr_work, capacity_work;
+    struct gpu_transfer *transfers; /* owned; likewise */
+    size_t nr_transfers, capacity_transfers;
     /* Of the window, as far as it is summed up. */
     uint64_t comm_overlapped_ns, short_gap_ns, pageable_ns, after_sync_ns, syncs, micro_batches, host_wait_ns;
 };

@@ -57,25 +57,25 @@ static void pass_free(void *arg)
 
 /* ---- kernels ------------------------------------------------------------------------------ */
 
-static struct kernel *kernel_add(struct pass_gpu *self, const char *name)
+static struct kernel *kernel_add(struct pass_gpu *self, const char *name, enum kernel_kind kind)
 {
     struct kernel *kernel = calloc(1, sizeof(*kernel));
     if (!kernel)
         return NULL;
-    *kernel = (struct kernel){.next = self->kernels, .name = name, .kind = kernel_kind_of(name)};
+    *kernel = (struct kernel){.next = self->kernels, .name = name, .kind = kind};
     return self->kernels = kernel;
 }
 
 static struct kernel *kernel_get(struct pass_gpu *self, const struct name *name)
 {
     if (!name)
-        return self->unnamed ? self->unnamed : (self->unnamed = kernel_add(self, NULL));
+        return self->unnamed ? self->unnamed : (self->unnamed = kernel_add(self, NULL, KERNEL_compute));
     struct map_key by_address = {(uintptr_t)name, 0}, by_text = map_hash(name->text, 1);
     struct kernel *kernel = map_find(&self->by_name, by_address);
     if (kernel)
         return kernel;
     kernel = map_find(&self->by_name, by_text);
-    kernel = kernel ? kernel : kernel_add(self, name->text);
+    kernel = kernel ? kernel : kernel_add(self, name->text, name->kernel_kind);
     if (!kernel || map_put(&self->by_name, by_address, kernel) || map_put(&self->by_name, by_text, kernel))
         return NULL;
     return kernel;
@@ -119,23 +119,11 @@ static void see_copy(struct pass_gpu *self, const struct tr_gpu_copy *copy)
     unsigned kind = copy->kind < TR_copy_kind_MAX ? copy->kind : TR_copy_kind_other, memory = memory_of(copy);
     bool large = copy->size_bytes > (uint64_t)TH_PAGEABLE_MIN_BYTES;
     struct copy_facts *row = &self->job->facts->copies[kind][memory];
-    struct gpu_facts *facts = steady_facts(self, copy->start_ns);
     row->count++;
     row->bytes += copy->size_bytes;
     row->time_ns += copy->dur_ns;
     row->large_bytes += large ? copy->size_bytes : 0;
     row->large_ns += large ? copy->dur_ns : 0;
-    if (!facts)
-        return;
-    facts->copy_ns += copy->dur_ns;
-    facts->htod_bytes += kind == TR_copy_kind_HtoD ? copy->size_bytes : 0;
-    facts->dtoh_bytes += kind == TR_copy_kind_DtoH ? copy->size_bytes : 0;
-    facts->large_htod += kind == TR_copy_kind_HtoD && copy->size_bytes >= (uint64_t)TH_OFFLOAD_COPY_BYTES;
-    if (memory != TR_memory_kind_pageable || !large)
-        return;
-    facts->pageable_copies++;
-    facts->pageable_bytes += copy->size_bytes;
-    facts->pageable_copy_ns += copy->dur_ns;
 }
 
 static int event(void *arg, const struct event *event)
