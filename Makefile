@@ -145,7 +145,7 @@ SUITE_golden := $(wildcard tests/golden/*.t)
 SUITE_reader := $(wildcard tests/reader/*.t)
 SUITE_shim   := $(wildcard tests/shim/*.t)
 SUITE_e2e    := $(wildcard tests/e2e/*.t)
-SUITES       := build unit golden reader shim e2e
+SUITES       := build unit golden reader shim e2e sim
 
 .PHONY: deps check run-check check-san check-tsan $(SUITES:%=check-%)
 deps: ## install missing packages (Debian, Ubuntu); nothing to do: says nothing
@@ -156,7 +156,7 @@ check: deps ## every test; the last line is the verdict
 run-check: all tests
 	$(Q)$(PROVE) $(foreach s,$(SUITES),$(SUITE_$(s)))
 
-# check-GROUP: ## one group: build unit golden reader shim e2e
+# check-GROUP: ## one group: build unit golden reader shim e2e sim
 $(SUITES:%=check-%): check-%: all tests
 	$(Q)$(PROVE) $(SUITE_$*)
 

@@ -71,7 +71,7 @@ static struct {
     void *device_gradients;
 } buffers;
 
-#define GRADIENT_BYTES (96u << 20)
+#define GRADIENT_BYTES (32u << 20)
 
 static int buffers_init(const struct rank *r)
 {

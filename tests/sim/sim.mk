@@ -63,3 +63,11 @@ $(SIMTRAIN): $(call sim_objs,examples/simtrain/*.c) $(SIM_OUT)/libsimnode.so $(S
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(SANFLAGS) -Wl,-rpath,'$$ORIGIN/../sim' -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
+
+SIM_TESTS := $(O)/tests/sim/test_engine $(O)/tests/sim/cupti_job
+sim: $(SIM_TESTS)
+$(SIM_TESTS): $(O)/tests/sim/%: $(O)/obj/tests/sim/%.c.o $(SIM_OUT)/libsimnode.so $(SIM_OUT)/libcuda.so.1 $(SIM_OUT)/libcudart.so.13
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $(SANFLAGS) -Wl,-rpath,'$$ORIGIN/../../sim' -o $@ $< $(filter $(SIM_OUT)/%,$^) -lcmocka -lpthread -ldl
+SUITE_sim := $(O)/tests/sim/test_engine $(wildcard tests/sim/*.t)
