@@ -23,6 +23,7 @@ processes() { pgrep -f "$scratch" | grep -vx $$ | xargs -r ps -o pid=,args= -p; 
 stopped_by() {
     local signal=$1 pid
     shift
+    : >"$scratch/out" # or the steps of the run before this one would be taken for its own
     setsid "${train[@]}" "${small[@]}" --steps 100000 --log-every 1 "$@" >"$scratch/out" 2>&1 &
     pid=$!
     wait_for 60 grep -q '^step' "$scratch/out"
