@@ -96,7 +96,7 @@ static void copy_text(char *to, size_t size, const char *text, size_t len)
 static void clear_row(struct kineto_row *row)
 {
     row->ph[0] = row->category[0] = row->name[0] = row->pid[0] = row->tid[0] = '\0';
-    row->arg_name[0] = row->arg_labels[0] = '\0';
+    row->arg_name[0] = '\0';
     row->ts_ns = row->dur_ns = KINETO_UNKNOWN;
     row->blocks = 0;
 #define ARG(field, key) row->field = KINETO_UNKNOWN;
@@ -104,42 +104,26 @@ static void clear_row(struct kineto_row *row)
 #undef ARG
 }
 
-static const struct row_text {
-    const char *key;
-    size_t offset, size;
-} row_texts[] =
-    {
-#define TEXT(key, field)                                                                                               \
-    {                                                                                                                  \
-        key, offsetof(struct kineto_row, field), sizeof(((struct kineto_row *)0)->field)                               \
-    }
-        TEXT("ph", ph), TEXT("cat", category), TEXT("name", name), TEXT("pid", pid), TEXT("tid", tid),
-},
-  arg_texts[] = {
-      TEXT("name", arg_name),
-      TEXT("labels", arg_labels),
-#undef TEXT
-};
-
-static bool take_text(struct kineto_row *row, const struct row_text *texts, size_t nr, const char *key,
-                      const char *text, size_t len)
-{
-    for (size_t i = 0; i < nr; i++)
-        if (strcmp(texts[i].key, key) == 0) {
-            copy_text((char *)row + texts[i].offset, texts[i].size, text, len);
-            return true;
-        }
-    return false;
-}
-
 static void row_value(struct kineto_row *row, const char *key, const char *text, size_t len)
 {
+    /* clang-format off */
+    static const struct {
+        const char *key;
+        size_t offset, size;
+    } texts[] = {
+#define TEXT(key, field) {key, offsetof(struct kineto_row, field), sizeof(row->field)}
+        TEXT("ph", ph), TEXT("cat", category), TEXT("name", name), TEXT("pid", pid), TEXT("tid", tid),
+#undef TEXT
+    };
+    /* clang-format on */
+
     if (strcmp(key, "ts") == 0)
         row->ts_ns = number_or_unknown(text, len, 1000);
     else if (strcmp(key, "dur") == 0)
         row->dur_ns = number_or_unknown(text, len, 1000);
-    else
-        (void)take_text(row, row_texts, sizeof(row_texts) / sizeof(*row_texts), key, text, len);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (strcmp(texts[i].key, key) == 0)
+            copy_text((char *)row + texts[i].offset, texts[i].size, text, len);
 }
 
 static void arg_value(struct kineto_row *row, const char *key, const char *text, size_t len)
@@ -153,12 +137,11 @@ static void arg_value(struct kineto_row *row, const char *key, const char *text,
 #undef ARG
     };
 
+    if (strcmp(key, "name") == 0)
+        copy_text(row->arg_name, sizeof(row->arg_name), text, len);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-        if (strcmp(numbers[i].key, key) == 0) {
+        if (strcmp(numbers[i].key, key) == 0)
             *(int64_t *)((char *)row + numbers[i].offset) = number_or_unknown(text, len, 1);
-            return;
-        }
-    (void)take_text(row, arg_texts, sizeof(arg_texts) / sizeof(*arg_texts), key, text, len);
 }
 
 static void grid_value(struct reader *reader, const char *text, size_t len)

@@ -36,8 +36,7 @@ struct kineto_row {
     char pid[KINETO_WORD_SIZE], tid[KINETO_WORD_SIZE]; /* as text, whatever they were */
     int64_t ts_ns, dur_ns;
     uint64_t blocks;                 /* of args.grid; 0 unknown */
-    char arg_name[KINETO_WORD_SIZE]; /* args.name and args.labels, of rows with ph M */
-    char arg_labels[KINETO_WORD_SIZE];
+    char arg_name[KINETO_WORD_SIZE]; /* args.name, of rows with ph M */
 #define ARG(field, key) int64_t field;
     KINETO_ARGS(ARG)
 #undef ARG

@@ -27,7 +27,7 @@ struct source_kineto {
     struct kineto_index *index;
     int64_t shift_ns;   /* from times of the file to the host's clock */
     int32_t rank;       /* -1 unknown */
-    uint32_t name_base; /* each file of a host has its own range of name ids */
+    uint32_t name_base; /* each file of a process has its own range of name ids */
 
     /* The scan: what comes next is item `item` of `step`, for process `process`. */
     unsigned channels;

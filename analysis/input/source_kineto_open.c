@@ -144,8 +144,10 @@ static int settle_host(struct source_kineto *kineto, const struct sources *sourc
     if (epoch_ns == 0)
         kineto->shift_ns = index->first_ns < 0 ? -index->first_ns : 0; /* PyTorch before Kineto: from its own start */
     uint32_t before = 0;
-    for (size_t i = 0; i < sources->nr; i++)
-        before += kineto_of(sources, i) && sources->list[i]->input.host == kineto->base.input.host;
+    for (size_t i = 0; i < sources->nr; i++) {
+        const struct source_kineto *other = kineto_of(sources, i);
+        before += other && other->base.input.host == kineto->base.input.host && shares_pid(index, other->index);
+    }
     kineto->name_base = before << NAMES_SHIFT;
     return 0;
 }
