@@ -129,6 +129,7 @@ int gpu_add_set(struct gpu *gpu, const struct tr_gpu_set *set)
 
 void gpu_until(struct gpu *gpu, const struct tr_gpu_until *until)
 {
+    gpu->told = true;
     for (size_t i = 0; i < gpu->nr_devices; i++)
         if ((until->device == UINT32_MAX || until->device == gpu->devices[i].device) &&
             until->until_ns > gpu->devices[i].until_ns)
@@ -147,8 +148,13 @@ const struct gpu_device *gpu_main(const struct gpu *gpu)
 uint64_t gpu_complete(const struct gpu *gpu, uint64_t now_ns)
 {
     const struct gpu_device *device = gpu_main(gpu);
-    uint64_t by_now = now_ns == UINT64_MAX ? now_ns : now_ns > TH_GPU_LATE_NS ? now_ns - TH_GPU_LATE_NS : 0;
-    return device && device->until_ns > by_now ? device->until_ns : by_now;
+    if (now_ns == UINT64_MAX)
+        return now_ns; /* nothing more comes */
+    /* A guess by the clock is not to be mixed with what the recorder knows: on a GPU with few, long kernels its buffers
+     * stay out for long. */
+    if (gpu->told)
+        return device ? device->until_ns : 0;
+    return now_ns > TH_GPU_LATE_NS ? now_ns - TH_GPU_LATE_NS : 0;
 }
 
 static const struct gpu_stream *main_stream(const struct gpu *gpu, const struct gpu_device *device)

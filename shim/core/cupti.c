@@ -12,8 +12,10 @@
 #include "shim/core/gpu_records.h"
 #include "shim/core/options.h"
 
-#define BUFFER_BYTES (1u << 20)
-#define NR_BUFFERS 64 /* at most 64 MiB, touched as needed */
+/* Small, though larger ones would be asked for less often: CUPTI gives a buffer back when all of its records are
+ * complete, and while a GPU is busy that is only when it is full. 128 KiB are 600 kernels. */
+#define BUFFER_BYTES (128u * 1024)
+#define NR_BUFFERS 512 /* at most 64 MiB, touched as needed */
 #define DISCARD_BYTES (64u * 1024)
 
 static struct {
@@ -32,7 +34,7 @@ static struct {
 enum { IDLE, STARTING, ON, ASIDE, OFF };
 static atomic_int state;
 static char *buffers;
-static atomic_uchar buffer_taken[NR_BUFFERS];
+static _Atomic uint64_t buffer_asked_ns[NR_BUFFERS]; /* when it was handed out; 0: free */
 static uint8_t discard[DISCARD_BYTES] __attribute__((aligned(8)));
 static atomic_ullong discarded;
 static char status[160] = "not used";
@@ -43,10 +45,11 @@ static char status[160] = "not used";
  * does not survive a refusal. */
 static void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
+    uint64_t asked_ns = now_ns();
     *max_records = 0;
     for (unsigned i = 0; i < NR_BUFFERS; i++) {
-        unsigned char free_ = 0;
-        if (!atomic_compare_exchange_strong(&buffer_taken[i], &free_, 1))
+        uint64_t none = 0;
+        if (!atomic_compare_exchange_strong(&buffer_asked_ns[i], &none, asked_ns))
             continue;
         *buffer = (uint8_t *)buffers + (size_t)i * BUFFER_BYTES;
         *size = BUFFER_BYTES;
@@ -72,8 +75,25 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
             gpu_record(record);
     }
     if (buffer && buffer != discard)
-        atomic_store(&buffer_taken[(size_t)((char *)buffer - buffers) / BUFFER_BYTES], 0);
+        atomic_store(&buffer_asked_ns[(size_t)((char *)buffer - buffers) / BUFFER_BYTES], 0);
     tls->frame = frame;
+}
+
+/* Everything launched before the oldest buffer that is still out was handed out has been told. */
+static uint64_t buffers_complete_ns(uint64_t now_ns)
+{
+    uint64_t oldest_ns = now_ns;
+    for (unsigned i = 0; i < NR_BUFFERS; i++) {
+        uint64_t asked_ns = atomic_load_explicit(&buffer_asked_ns[i], memory_order_relaxed);
+        if (asked_ns && asked_ns < oldest_ns)
+            oldest_ns = asked_ns;
+    }
+    return oldest_ns;
+}
+
+static void send_until(uint64_t until_ns)
+{
+    EMIT(gpu_until, process.pid, .device = UINT32_MAX, .until_ns = until_ns);
 }
 
 /* ---- finding it ----------------------------------------------------------------------------------------------- */
@@ -226,10 +246,12 @@ void gpu_start(void)
         return;
     bool on = !process.excluded && turn_on();
     atomic_store(&state, on ? ON : OFF);
-    if (on)
+    if (on) {
         atexit(gpu_stop); /* runs before CUDA's own end: last in, first out */
-    else
+        send_until(now_ns()); /* so that readers know from the begin that we tell how far it is complete */
+    } else {
         EMIT(gap, process.pid, .why = TR_gap_why_gpu, .on = 1);
+    }
     send_status();
     say(1, "GPU times: %s", status);
 }
@@ -247,7 +269,7 @@ static void step_aside(void)
     if (!atomic_compare_exchange_strong(&state, &on, ASIDE))
         return;
     (void)cupti.flush_all(1); /* our buffers come back to us now, not to the other later */
-    EMIT(gpu_until, process.pid, .device = UINT32_MAX, .until_ns = gpu_records_settle(now_ns()));
+    send_until(gpu_records_settle(now_ns()));
     EMIT(gap, process.pid, .why = TR_gap_why_gpu, .on = 1);
     say(1, "GPU times: stepping aside for another user of CUPTI");
 }
@@ -349,7 +371,7 @@ void gpu_tend(bool resend)
     }
     uint64_t begun_ns = now_ns();
     (void)cupti.flush_all(0);
-    EMIT(gpu_until, process.pid, .device = UINT32_MAX, .until_ns = gpu_records_settle(begun_ns));
+    send_until(gpu_records_settle(buffers_complete_ns(begun_ns)));
     send_devices(resend);
     if (resend)
         send_status();
@@ -371,7 +393,7 @@ void gpu_stop(void)
     uint64_t end_ns = now_ns();
     (void)gpu_records_settle(end_ns);
     send_devices(false);
-    EMIT(gpu_until, process.pid, .device = UINT32_MAX, .until_ns = end_ns);
+    send_until(end_ns);
     tls->frame = frame;
 }
 
