@@ -108,6 +108,9 @@ static void *new (const struct options *options, struct job *job, struct report 
                                                  .ranges = !rank->waits_only,
                                                  .facts = &job->facts->ranks[i]};
         gpu_window_init(&self->windows[i].gpu, rank, job->method != ANCHORS_run);
+        /* Marks begin their step, so what the last one launches comes after all that is known of the loop. */
+        if (job->method == ANCHORS_mark)
+            self->windows[i].gpu.gpu.loop_end_ns = UINT64_MAX;
     }
     return self;
 }
@@ -201,6 +204,8 @@ static enum layer layer_of(const struct pass_breakdown *self, const struct windo
         return near_own_checkpoint(state, piece) ? LAYER_CHECKPOINT : LAYER_BLOCKED;
     case PIECE_CUDA:
         return LAYER_SYNC;
+    case PIECE_COPY: /* asking for it is work */
+        return gpu_window_waited(&state->gpu, piece->start_ns, piece->end_ns) ? LAYER_SYNC : LAYER_MAX;
     case PIECE_LAUNCH:
         return gpu_window_used(&state->gpu) ? LAYER_LAUNCH : LAYER_MAX;
     }
@@ -296,6 +301,7 @@ static int make_spans(struct pass_breakdown *self, struct window_state *state, u
     if (!state->ranges) /* what is done between two reads of a batch belongs to fetching it */
         layers_join(self->spans, nr, LAYER_DATA, TH_JOIN_NS);
     layers_join(self->spans, nr, LAYER_LAUNCH, TH_LAUNCH_JOIN_NS);
+    layers_stretch(self->spans, nr, LAYER_LAUNCH, LAYER_BLOCKED, TH_LAUNCH_JOIN_NS);
     for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
         struct checkpoint *checkpoint = &state->rank->checkpoints[i];
         if (checkpoint->start_ns >= to_ns)
@@ -544,7 +550,8 @@ static int add_cuda_call(struct window_state *state, const struct tr_cuda_call *
 {
     if (call->act == TR_cuda_act_launch || call->act == TR_cuda_act_graph_launch || call->act == TR_cuda_act_query)
         return 0;
-    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_CUDA,
+    bool copies = call->act == TR_cuda_act_copy || call->act == TR_cuda_act_set;
+    return pieces_add(&state->pieces, &(struct piece){.kind = copies ? PIECE_COPY : PIECE_CUDA,
                                                       .start_ns = call->start_ns,
                                                       .end_ns = call->start_ns + call->dur_ns,
                                                       .busy_ns = call->count > 1 ? call->busy_ns : call->dur_ns,
@@ -598,6 +605,10 @@ static int add_piece(struct pass_breakdown *self, struct window_state *state, co
         return pieces_spread(&state->pieces, event->u.wait_sum.since_ns, event->ts_ns, event->u.wait_sum.total_ns);
     case EV_cuda_call:
         return add_cuda_call(state, &event->u.cuda_call);
+    case EV_segment:
+        return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_CUDA,
+                                                          .start_ns = event->u.segment.start_ns,
+                                                          .end_ns = event->u.segment.start_ns + event->u.segment.dur_ns});
     case EV_file_op:
         return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_FILE_OP,
                                                           .start_ns = file->start_ns,
