@@ -113,6 +113,8 @@ int gpu_add_copy(struct gpu *gpu, const struct tr_gpu_copy *copy)
     if (end_ns <= gpu->begin_ns)
         return 0;
     int rc = intervals_add(&device->busy[GPU_COPY], copy->start_ns, end_ns);
+    if (!rc && pageable)
+        rc = intervals_add(&device->busy[GPU_STAGED], copy->start_ns, end_ns);
     if (!rc && pageable && copy->size_bytes > TH_PAGEABLE_MIN_BYTES)
         rc = intervals_add(&device->busy[GPU_PAGEABLE], copy->start_ns, end_ns);
     return rc;

@@ -22,6 +22,7 @@ enum gpu_class {
     GPU_COMM,
     GPU_COPY,     /* copies and memsets */
     GPU_PAGEABLE, /* those of GPU_COPY that are large and from or to pageable memory */
+    GPU_STAGED,   /* from or to pageable memory, whatever their size: who asks for one waits */
     GPU_CLASS_MAX
 };
 

@@ -75,3 +75,28 @@ void layers_join(struct span *spans, size_t nr, enum layer layer, uint64_t gap_n
             last = &spans[i];
     }
 }
+
+static void stretch(struct span *span, const struct span *around, uint64_t gap_ns)
+{
+    if (span->start_ns > around->start_ns && span->start_ns < around->end_ns &&
+        span->start_ns - around->start_ns <= gap_ns)
+        span->start_ns = around->start_ns;
+    if (span->end_ns < around->end_ns && span->end_ns > around->start_ns && around->end_ns - span->end_ns <= gap_ns)
+        span->end_ns = around->end_ns;
+}
+
+void layers_stretch(struct span *spans, size_t nr, enum layer layer, enum layer around, uint64_t gap_ns)
+{
+    size_t first = 0; /* no later span of `layer` can reach one of `around` before it */
+    for (size_t i = 0; i < nr; i++) {
+        if (spans[i].layer != layer)
+            continue;
+        uint64_t end_ns = spans[i].end_ns;
+        while (first < nr && spans[first].start_ns < spans[i].start_ns &&
+               (spans[first].layer != around || spans[first].end_ns <= spans[i].start_ns))
+            first++;
+        for (size_t j = first; j < nr && spans[j].start_ns < end_ns; j++)
+            if (spans[j].layer == around)
+                stretch(&spans[i], &spans[j], gap_ns);
+    }
+}

@@ -34,4 +34,8 @@ int layers_split(const struct span *spans, size_t nr, uint64_t from_ns, uint64_t
  * two reads of one batch belongs to them. `spans` must be in order of start. */
 void layers_join(struct span *spans, size_t nr, enum layer layer, uint64_t gap_ns);
 
+/* Where a span of `layer` begins or ends inside one of `around`, less than `gap_ns` from that one's begin or end, it
+ * reaches to there: a thread that works while another waits for it began when that did. `spans` in order of start. */
+void layers_stretch(struct span *spans, size_t nr, enum layer layer, enum layer around, uint64_t gap_ns);
+
 #endif

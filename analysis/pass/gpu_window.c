@@ -87,6 +87,18 @@ bool gpu_window_used(const struct gpu_window *window)
     return gpu_main(&window->gpu) != NULL;
 }
 
+bool gpu_window_waited(const struct gpu_window *window, uint64_t start_ns, uint64_t end_ns)
+{
+    const struct gpu_device *device = gpu_main(&window->gpu);
+    size_t nr;
+    if (!device)
+        return true; /* nothing tells */
+    if (intervals_measure(&device->busy[GPU_STAGED], start_ns, end_ns))
+        return true;
+    const struct interval *copies = intervals_within(&device->busy[GPU_COPY], start_ns, end_ns, &nr);
+    return nr && copies[nr - 1].end_ns <= end_ns && end_ns - copies[nr - 1].end_ns <= (uint64_t)TH_COPY_RETURN_NS;
+}
+
 size_t gpu_window_pending(const struct gpu_window *window)
 {
     const struct gpu_device *device = gpu_main(&window->gpu);

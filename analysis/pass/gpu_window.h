@@ -53,6 +53,10 @@ int gpu_window_event(struct gpu_window *window, const struct event *event, const
 /* Whether there is a GPU timeline: kernels were told of. */
 bool gpu_window_used(const struct gpu_window *window);
 
+/* Whether a call that asked for copies, [start, end), waited for one: for a pageable one that ran meanwhile, or for one
+ * whose end let it return. */
+bool gpu_window_waited(const struct gpu_window *window, uint64_t start_ns, uint64_t end_ns);
+
 /* How many stretches it holds: a window with very many is summed up in parts. */
 size_t gpu_window_pending(const struct gpu_window *window);
 

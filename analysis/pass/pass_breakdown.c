@@ -606,9 +606,10 @@ static int add_piece(struct pass_breakdown *self, struct window_state *state, co
     case EV_cuda_call:
         return add_cuda_call(state, &event->u.cuda_call);
     case EV_segment:
-        return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_CUDA,
-                                                          .start_ns = event->u.segment.start_ns,
-                                                          .end_ns = event->u.segment.start_ns + event->u.segment.dur_ns});
+        return pieces_add(&state->pieces,
+                          &(struct piece){.kind = PIECE_CUDA,
+                                          .start_ns = event->u.segment.start_ns,
+                                          .end_ns = event->u.segment.start_ns + event->u.segment.dur_ns});
     case EV_file_op:
         return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_FILE_OP,
                                                           .start_ns = file->start_ns,

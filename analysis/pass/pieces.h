@@ -19,7 +19,8 @@ enum piece_kind {
     PIECE_FEED,       /* reads from a pipe */
     PIECE_WAIT,
     PIECE_FILE_OP, /* what changes files: rename, fsync, unlink */
-    PIECE_CUDA,    /* inside CUDA calls that block: synchronisations, copies, allocations */
+    PIECE_CUDA,    /* inside CUDA calls that block: synchronisations, allocations */
+    PIECE_COPY,    /* inside CUDA calls that ask for copies: they block or not */
     PIECE_LAUNCH,  /* another thread of the process launches kernels */
 };
 

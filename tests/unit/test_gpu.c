@@ -284,6 +284,8 @@ static void make_host(struct truth *truth)
         cover(truth->host, wait_at, wait_at + wait, 4);
         bool joined = burst && burst_end && wait_at + 100 > burst_end && wait_at + 100 - burst_end <= 1000;
         cover(truth->host, joined ? burst_end : wait_at + 100, wait_at + 100 + burst, 8);
+        if (burst && wait > 100) /* what another thread does in a wait less than 1 ms from its ends fills it */
+            cover(truth->host, wait_at, wait_at + wait, 8);
         burst_end = burst && wait_at + 100 + burst > burst_end ? wait_at + 100 + burst : burst_end;
         add_line(truth, at + data, "anchor pid=1 kind=dataloader name=2 dur=%uus", data);
         add_line(truth, sync_at + sync, "cuda_call pid=1 act=sync count=1 busy=%uus dur=%uus", sync, sync);
