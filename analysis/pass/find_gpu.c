@@ -16,6 +16,7 @@ struct look {
     const struct gpu_facts *gpu;
     double windows, window_ns;
     double confidence;
+    bool offloads; /* offload-bound was raised for it */
 };
 
 /* A finding of the rank that costs `lost_ns` in all its windows. */
@@ -77,6 +78,8 @@ static void find_sync(struct report *report, const struct look *look)
     finding_set_time(finding, "idle", idle / (double)gpu->syncs);
     finding_evidence(finding, "syncs");
     finding_evidence(finding, "idle");
+    if (look->offloads)
+        finding_caused_by(finding, "offload-bound"); /* it waits for gradients, then works on them */
     finding_other(finding, "one");
     finding_other(finding, "threads");
 }
@@ -108,7 +111,7 @@ static void find_launch(struct report *report, const struct look *look)
 
 /* The optimizer on the host: gradients go there and weights come back, every step. Weights on the host: they come in
  * many large pieces, every step. */
-static void find_offload(struct report *report, const struct look *look)
+static void find_offload(struct report *report, struct look *look)
 {
     const struct gpu_facts *gpu = look->gpu;
     double up = (double)gpu->htod_bytes / look->windows, down = (double)gpu->dtoh_bytes / look->windows;
@@ -120,6 +123,7 @@ static void find_offload(struct report *report, const struct look *look)
     double lost = optimizer ? copying + host : copying;
     if ((!optimizer && !weights) || lost < TH_OFFLOAD_SHARE * look->window_ns)
         return;
+    look->offloads = true;
     struct finding *finding = raise(report, look, "offload-bound", lost, 0.85);
     finding_set_bytes(finding, "up", up);
     finding_set_bytes(finding, "down", down);
@@ -162,18 +166,18 @@ static int finish(void *arg, struct report *report)
     const struct job *job = ((struct finder *)arg)->job;
     for (size_t i = 0; i < job->facts->nr_ranks; i++) {
         const struct rank_facts *facts = &job->facts->ranks[i];
-        const struct look look = {.job = job,
-                                  .facts = facts,
-                                  .gpu = &facts->gpu,
-                                  .windows = (double)facts->gpu.windows,
-                                  .window_ns = (double)facts->gpu.window_ns,
-                                  .confidence = judge_confidence(job, facts->gpu.windows)};
+        struct look look = {.job = job,
+                            .facts = facts,
+                            .gpu = &facts->gpu,
+                            .windows = (double)facts->gpu.windows,
+                            .window_ns = (double)facts->gpu.window_ns,
+                            .confidence = judge_confidence(job, facts->gpu.windows)};
         if (look.confidence <= 0 || look.window_ns <= 0)
             continue;
         find_pageable(report, &look);
+        find_offload(report, &look);
         find_sync(report, &look);
         find_launch(report, &look);
-        find_offload(report, &look);
         find_mfu(report, &look);
     }
     return 0;
