@@ -1,5 +1,6 @@
 /* find_quality.c - trace-quality: holes in the trace that could change what the report says. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/model/job.h"
 #include "analysis/pass/judge.h"
@@ -86,6 +87,17 @@ static int note_light(struct report *report, const struct job *job)
     return 0;
 }
 
+/* Why there are no kernels, where the recorder could not ask for them: it says how it fared in `gpu.recorder`. */
+static int note_no_gpu(struct report *report, const struct job *job)
+{
+    for (size_t i = 0; i < job->nr_ranks; i++) {
+        const char *status = process_attr(job->ranks[i]->process, "gpu.recorder");
+        if (status && (strstr(status, "error") || strncmp(status, "no ", 3) == 0))
+            return report_note(report, "no-gpu", "why", status, NULL);
+    }
+    return 0;
+}
+
 static int finish(void *arg, struct report *report)
 {
     const struct job *job = ((struct finder *)arg)->job;
@@ -94,7 +106,8 @@ static int finish(void *arg, struct report *report)
     find_gaps(report, job);
     find_missing_ranks(report, job);
     find_no_steps(report, job);
-    return note_light(report, job);
+    int rc = note_no_gpu(report, job);
+    return rc ? rc : note_light(report, job);
 }
 
 const struct pass find_quality = {"find-quality", "trace-quality", finder_new, NULL, finish, free};
