@@ -1,4 +1,5 @@
 /* doctor_checks.c - the checks of `trshim doctor`, one function each. They try things rather than look for signs. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -333,11 +334,29 @@ static void check_space(struct doctor *d)
         doctor_say(d, VERDICT_OK, "disk", NULL, "%s free here", units_bytes(free_bytes).text);
 }
 
-static void check_not_yet(struct doctor *d)
+/* A library that the loader finds by itself; the job may bring one of its own that it does not. */
+static bool loads(const char *name)
 {
-    doctor_say(d, VERDICT_NOTE, "gpu", NULL, "kernels, copies and NCCL are not recorded by this version");
+    return dlopen(name, RTLD_LAZY | RTLD_LOCAL) != NULL;
+}
+
+static void check_gpu(struct doctor *d)
+{
+    static const char *const cupti[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"};
+    if (!loads("libcuda.so.1")) {
+        doctor_say(d, VERDICT_NOTE, "gpu", NULL, "no NVIDIA driver here, so no GPU to record");
+        return;
+    }
+    bool found = false;
+    for (size_t i = 0; i < sizeof(cupti) / sizeof(*cupti) && !found; i++)
+        found = loads(cupti[i]);
+    if (found)
+        doctor_say(d, VERDICT_OK, "gpu", NULL, "kernels, copies and device memory are recorded; collectives not yet");
+    else
+        doctor_say(d, VERDICT_NOTE, "gpu", "PyTorch's wheels bring libcupti; else install the toolkit's extras/CUPTI",
+                   "the driver is here, libcupti only if the job brings it");
 }
 
 const doctor_check_fn doctor_checks[] = {check_tools, check_buffers,   check_preload, check_session,
                                          check_torch, check_schedstat, check_clock,   check_limits,
-                                         check_space, check_not_yet,   NULL};
+                                         check_space, check_gpu,       NULL};
