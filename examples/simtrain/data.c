@@ -26,7 +26,13 @@ struct message {
     int step, worker;
 };
 
-/* What comes back is as large as PyTorch's: a pickled handle of the memory the batch lies in. */
+/* What a worker is told is as large as PyTorch's: the pickled indices of the batch. */
+struct question {
+    struct message message;
+    char indices[120];
+};
+
+/* What comes back is as well: a pickled handle of the memory the batch lies in. */
 struct answer {
     struct message message;
     char handle[344];
@@ -82,7 +88,8 @@ static void slow_down(const struct rank *r, int workers)
 static void worker_run(const struct loader *l, int worker, int index, int results)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (struct message m; read(index, &m, sizeof(m)) == sizeof(m);) {
+    for (struct question q; read(index, &q, sizeof(q)) == sizeof(q);) {
+        struct message m = q.message;
         if (load(l->r, m.step, l->batches + (size_t)(m.step % l->slots) * l->bytes, l->bytes))
             _exit(1);
         slow_down(l->r, l->workers);
@@ -95,9 +102,9 @@ static void worker_run(const struct loader *l, int worker, int index, int result
 
 static void ask(struct loader *l)
 {
-    struct message m = {l->asked, 0};
+    struct question q = {{l->asked, 0}, {0}};
     l->arrived[l->asked % l->slots] = false;
-    if (write(l->index[l->asked % l->workers], &m, sizeof(m)) == sizeof(m))
+    if (write(l->index[l->asked % l->workers], &q, sizeof(q)) == sizeof(q))
         l->asked++;
 }
 
