@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """bench.py [--json FILE] [PART...] - what recording costs and how fast reports are, each against a named baseline.
 
-Parts: hooks startup job size reader (default: all). `make bench` runs it. Every ratio comes from runs that alternate
+Parts: hooks startup job gpu size reader (default: all). `make bench` runs it. Every ratio comes from runs that alternate
 on the same machine within the same minutes, and is printed with its baseline; nothing here passes or fails.
 BENCH_RUNS=N sets how many times each pair is run (default 3; 20 for figures worth quoting)."""
 
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unicodedata
 
-PARTS = ("hooks", "startup", "job", "size", "reader")  # each a module beside this one
+PARTS = ("hooks", "startup", "job", "gpu", "size", "reader")  # each a module beside this one
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -68,7 +68,7 @@ def render(row, column):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", metavar="FILE", help="also write the rows as JSON")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="hooks startup job size reader")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="hooks startup job gpu size reader")
     args = parser.parse_args()
     unknown = [p for p in args.parts if p not in PARTS]
     if unknown:
