@@ -1,6 +1,7 @@
 /* stepper.c - see stepper.h. */
 #include "analysis/model/stepper.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/pass/thresholds.h"
@@ -180,6 +181,42 @@ uint32_t step_stats_warmup(const struct step_stats *stats)
     return warmup;
 }
 
+static int by_length(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Whether hand-overs come in bursts of `size`: together such many windows always take about as long. */
+static bool in_bursts(const struct step_stats *stats, uint64_t windows, uint64_t size)
+{
+    uint64_t sums[STEP_FIRST_MAX], nr = 0;
+    for (uint64_t i = 0; i + size <= windows; i++) {
+        sums[nr] = 0;
+        for (uint64_t j = i; j < i + size; j++)
+            sums[nr] += stats->first[j];
+        nr++;
+    }
+    if (nr < 2 * size)
+        return false;
+    qsort(sums, nr, sizeof(*sums), by_length);
+    return (double)sums[nr * 3 / 4] <= TH_BURST_RATIO * (double)sums[nr / 4];
+}
+
+/* Workers that are all too slow deliver together, so that a long wait is followed by as many short ones as there are
+ * workers, less one. Distances as uneven as that are steps all the same. */
+static bool is_irregular(const struct step_stats *stats)
+{
+    double p25 = histogram_percentile(&stats->lengths, 0.25), p75 = histogram_percentile(&stats->lengths, 0.75);
+    uint64_t windows = stats->nr_points - 1 < STEP_FIRST_MAX ? stats->nr_points - 1 : STEP_FIRST_MAX;
+    if (p75 <= TH_IRREGULAR_RATIO * (p25 + 1))
+        return false;
+    for (uint64_t size = 2; size <= (uint64_t)TH_BURST_MAX; size++)
+        if (in_bursts(stats, windows, size))
+            return false;
+    return true;
+}
+
 double step_stats_confidence(const struct step_stats *stats, enum anchor_method method)
 {
     const double worth[ANCHORS_MAX] = {[ANCHORS_mark] = TH_CONF_MARK,
@@ -192,8 +229,7 @@ double step_stats_confidence(const struct step_stats *stats, enum anchor_method 
     if (stats->nr_points < 4)
         confidence *= TH_CONF_FEW;
     /* Hand-offs are an inference: when their distances say nothing in common, they are hardly steps. */
-    double p25 = histogram_percentile(&stats->lengths, 0.25), p75 = histogram_percentile(&stats->lengths, 0.75);
-    if (method == ANCHORS_dataloader && stats->nr_points >= 4 && p75 > TH_IRREGULAR_RATIO * (p25 + 1))
+    if (method == ANCHORS_dataloader && stats->nr_points >= 4 && is_irregular(stats))
         confidence *= TH_CONF_IRREGULAR;
     return confidence;
 }
