@@ -8,7 +8,7 @@
 # so that an interrupted run leaves at most DIR.
 set -eu
 
-suite=bookworm mirror= dir= keep=
+suite=bookworm mirror= dir= keep= # no mirror: debootstrap knows the distribution's own
 while getopts s:m:d:k option; do
     case $option in
     s) suite=$OPTARG ;; m) mirror=$OPTARG ;; d) dir=$OPTARG ;; k) keep=1 ;;
@@ -26,7 +26,7 @@ command -v debootstrap >/dev/null || { echo "fresh-root: install debootstrap fir
 
 if [ ! -e "$dir/bin/sh" ]; then
     echo "fresh-root: debootstrap $suite into $dir"
-    debootstrap --variant=minbase --include=make "$suite" "$dir" "$mirror" >"$dir.log" 2>&1 || {
+    debootstrap --variant=minbase --include=make "$suite" "$dir" ${mirror:+"$mirror"} >"$dir.log" 2>&1 || {
         tail -n 5 "$dir.log" >&2
         exit 1
     }
