@@ -259,6 +259,22 @@ static int tell_gpu(const struct pass_gpu *self, struct report *report, struct r
                 options->tokens_per_step > 0 && seconds > 0 ? options->tokens_per_step * windows / seconds : NAN});
 }
 
+/* What the reader should know of GPU times that are missing, in whole or in part. */
+static int note_gaps(const struct pass_gpu *self, struct report *report)
+{
+    int rc = 0;
+    for (size_t i = 0; i < self->job->facts->nr_ranks && !rc; i++) {
+        const struct rank_facts *facts = &self->job->facts->ranks[i];
+        const struct process *process = facts->rank->process;
+        const char *status = process_attr(process, "gpu.recorder");
+        if (!self->kernels && (process->gpus || status))
+            rc = report_note(report, "no-kernels", status ? "why" : NULL, status, NULL);
+        else if (facts->gpu.kernels && !facts->gpu.launched)
+            rc = report_note(report, "no-launch-times", NULL);
+    }
+    return rc;
+}
+
 static int finish(void *arg, struct report *report)
 {
     const struct pass_gpu *self = arg;
@@ -266,7 +282,7 @@ static int finish(void *arg, struct report *report)
     rc = rc ? rc : tell_copies(self, report);
     for (size_t i = 0; i < self->job->facts->nr_ranks && !rc; i++)
         rc = tell_gpu(self, report, &self->job->facts->ranks[i]);
-    return rc;
+    return rc ? rc : note_gaps(self, report);
 }
 
 const struct pass pass_gpu = {"gpu", "kernels, copies, what each GPU did", new, event, finish, pass_free};

@@ -360,6 +360,44 @@ static void waits_for_data_that_the_gpu_notices(void **state)
     expect_only(hidden_data, "", 0);
 }
 
+/* ---- what is missing ---------------------------------------------------------------------- */
+
+static bool has_note(const struct report *report, const char *key, const char *word)
+{
+    for (size_t i = 0; i < report->nr_notes; i++)
+        if (!strcmp(report->notes[i].key, key))
+            return strstr(report->notes[i].text, word) != NULL;
+    return false;
+}
+
+static void no_kernel(struct script *script, uint64_t at)
+{
+    if (at == begin_of(0))
+        say(script, "1s a attr pid=1 key=gpu.recorder value=\"CUPTI 26: error 999 (no driver)\"");
+}
+
+static void kernels_of_unknown_launch(struct script *script, uint64_t at)
+{
+    say(script, "%luus a kernel pid=1 stream=7 name=3 start_ns=%luus dur=80ms", at + 90000, at + 10000);
+}
+
+static void the_report_says_what_is_missing(void **state)
+{
+    struct report *report = run(no_kernel, NULL);
+    assert_true(has_note(report, "no-kernels", "error 999"));
+    assert_int_equal(report->nr_gpus, 0);
+    report_free(report);
+
+    report = run(kernels_of_unknown_launch, NULL);
+    assert_true(has_note(report, "no-launch-times", "too early"));
+    assert_true(isnan(report->gpus[0].launch_latency_ns));
+    report_free(report);
+
+    report = run(long_kernels, NULL);
+    assert_false(has_note(report, "no-launch-times", "") || has_note(report, "no-kernels", ""));
+    report_free(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +409,7 @@ int main(void)
         cmocka_unit_test(allocations_that_fail_first),
         cmocka_unit_test(a_peak_in_pieces),
         cmocka_unit_test(waits_for_data_that_the_gpu_notices),
+        cmocka_unit_test(the_report_says_what_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
