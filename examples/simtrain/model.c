@@ -16,10 +16,9 @@ enum kernel { ATTENTION, ATTENTION_BACKWARD, NORM, ELEMENTWISE, EMBEDDING, SOFTM
     {                                                                                                                  \
         __asm__ volatile("" ::"i"(n));                                                                                 \
     }
-STUB(0)
-STUB(1)
-STUB(2)
-STUB(3) STUB(4) STUB(5) STUB(6)
+/* clang-format off */
+STUB(0) STUB(1) STUB(2) STUB(3) STUB(4) STUB(5) STUB(6)
+    /* clang-format on */
 
     static const struct {
     void (*stub)(void);

@@ -15,7 +15,10 @@
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
-cudaError_t cudaEventCreate(cudaEvent_t *e);
+void __cudaUnregisterFatBinary(void **handle);
+cudaError_t cudaEventDestroy(cudaEvent_t e);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaEventQuery(cudaEvent_t e);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t fn, void *data);
@@ -52,11 +55,23 @@ static void launch(cudaStream_t s, uint64_t ns)
     assert_int_equal(cudaLaunchKernel((const void *)stub, (dim3){8, 1, 1}, (dim3){128, 1, 1}, args, 0, s), 0);
 }
 
+/* What a test has made goes with it. */
+static cudaStream_t streams[8];
+static cudaEvent_t events[8];
+static int nr_streams, nr_events;
+
 static cudaStream_t stream(void)
 {
     cudaStream_t s;
     assert_int_equal(cudaStreamCreateWithFlags(&s, 1), 0);
-    return s;
+    return streams[nr_streams++] = s;
+}
+
+static cudaEvent_t event(unsigned flags)
+{
+    cudaEvent_t e;
+    assert_int_equal(cudaEventCreateWithFlags(&e, flags), 0);
+    return events[nr_events++] = e;
 }
 
 static struct sim_op **ops;
@@ -80,6 +95,10 @@ static int end(void **state)
     free(ops);
     ops = NULL;
     nr_ops = 0;
+    while (nr_streams)
+        cudaStreamDestroy(streams[--nr_streams]);
+    while (nr_events)
+        cudaEventDestroy(events[--nr_events]);
     return 0;
 }
 
@@ -102,8 +121,7 @@ static void stream_is_in_order_and_times_are_computed(void **state)
 static void streams_run_beside_each_other_unless_an_event_orders_them(void **state)
 {
     cudaStream_t a = stream(), b = stream();
-    cudaEvent_t done;
-    cudaEventCreateWithFlags(&done, 2);
+    cudaEvent_t done = event(2);
     launch(a, 30 * MS);
     launch(b, 30 * MS);
     cudaEventRecord(done, a);
@@ -120,9 +138,7 @@ static void streams_run_beside_each_other_unless_an_event_orders_them(void **sta
 static void elapsed_time_is_the_sum_of_lengths(void **state)
 {
     cudaStream_t s = stream();
-    cudaEvent_t from, to;
-    cudaEventCreate(&from);
-    cudaEventCreate(&to);
+    cudaEvent_t from = event(0), to = event(0);
     launch(s, 50 * MS); /* so that what follows is queued before it begins */
     cudaEventRecord(from, s);
     launch(s, 3 * MS);
@@ -220,11 +236,9 @@ static void virtual_memory_is_mapped_and_accounted_for(void **state)
 static void graph_branches_run_beside_each_other(void **state)
 {
     cudaStream_t s = stream(), branch = stream();
-    cudaEvent_t fork_point, join_point;
+    cudaEvent_t fork_point = event(2), join_point = event(2);
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    cudaEventCreateWithFlags(&fork_point, 2);
-    cudaEventCreateWithFlags(&join_point, 2);
     assert_int_equal(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal), 0);
     launch(s, MS);
     cudaEventRecord(fork_point, s);
@@ -249,6 +263,8 @@ static void graph_branches_run_beside_each_other(void **state)
     assert_int_equal(ops[4]->start, ops[3]->end);          /* the second launch follows the first */
     assert_int_not_equal(ops[0]->graph_id, 0);
     assert_int_not_equal(ops[0]->graph_node, ops[1]->graph_node);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
 }
 
 static uint64_t host_ran;
@@ -349,5 +365,7 @@ int main(void)
         TEST(errors_are_cudas_own),
         TEST(driver_functions_are_found_by_name_and_version),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    __cudaUnregisterFatBinary(handle);
+    return failed;
 }
