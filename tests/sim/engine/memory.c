@@ -143,6 +143,7 @@ int sim_range_new(size_t size, size_t mapped, enum sim_place place, int device, 
         madvise(p, mapped, MADV_POPULATE_WRITE);
     else if (mapped >= SIM_GRANULARITY)
         madvise(p, mapped, MADV_HUGEPAGE);
+    madvise(p, mapped, MADV_DONTFORK); /* as the driver's: no child of fork has it, and forking makes nothing slower */
     struct sim_range r = {(uintptr_t)p, size, mapped, place, device, .fd = fd};
     sim_lock_engine();
     int error = range_insert(&r);
