@@ -54,7 +54,7 @@ struct gpu {
     size_t nr_devices;
     struct gpu_stream *streams; /* owned */
     size_t nr_streams;
-    bool told;             /* the recorder says how far its records are complete */
+    bool told; /* the recorder says how far its records are complete */
 };
 
 void gpu_done(struct gpu *gpu);

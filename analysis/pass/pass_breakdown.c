@@ -108,7 +108,8 @@ static void *new (const struct options *options, struct job *job, struct report 
                                                  .ranges = !rank->waits_only,
                                                  .facts = &job->facts->ranks[i]};
         gpu_window_init(&self->windows[i].gpu, rank, job->method != ANCHORS_run);
-        /* Marks and batches begin their step, so what the last one launches comes after all that is known of the loop. */
+        /* Marks and batches begin their step, so what the last one launches comes after all that is known of the loop.
+         */
         if (job->method == ANCHORS_mark || job->method == ANCHORS_dataloader)
             self->windows[i].gpu.gpu.loop_end_ns = UINT64_MAX;
     }

@@ -267,8 +267,9 @@ static int note_gaps(const struct pass_gpu *self, struct report *report)
         const struct rank_facts *facts = &self->job->facts->ranks[i];
         const struct process *process = facts->rank->process;
         const char *status = process_attr(process, "gpu.recorder");
-        if (!self->kernels && (process->gpus || status))
-            rc = report_note(report, "no-kernels", status ? "why" : NULL, status, NULL);
+        bool refused = status && (strstr(status, "error") || !strncmp(status, "no ", 3)); /* find_quality says why */
+        if (!self->kernels && process->gpus && !refused)
+            rc = report_note(report, "no-kernels", NULL);
         else if (facts->gpu.kernels && !facts->gpu.launched)
             rc = report_note(report, "no-launch-times", NULL);
     }

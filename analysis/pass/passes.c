@@ -3,9 +3,10 @@
 
 #include "analysis/pass/pass.h"
 
-extern const struct pass pass_job, pass_steps, pass_breakdown, pass_gpu, pass_memory, pass_io, pass_workers, pass_checkpoints;
-extern const struct pass find_cpu, find_storage, find_dataloader, find_checkpoint, find_disk, find_memory, find_gpu, find_start,
-    find_quality;
+extern const struct pass pass_job, pass_steps, pass_breakdown, pass_gpu, pass_memory, pass_io, pass_workers,
+    pass_checkpoints;
+extern const struct pass find_cpu, find_storage, find_dataloader, find_checkpoint, find_disk, find_memory, find_gpu,
+    find_start, find_quality;
 
 /* One a line. */
 /* clang-format off */
