@@ -6,7 +6,7 @@ SIM_LIBS := libsimnode.so libcuda.so.1 libcudart.so.12 libcudart.so.13 libcupti.
 SIMTRAIN := $(O)/examples/simtrain
 
 .PHONY: sim
-sim: $(SIM_LIBS:%=$(SIM_OUT)/%) $(SIMTRAIN) ## the simulated node and examples/simtrain
+sim: $(SIM_LIBS:%=$(SIM_OUT)/%) $(SIMTRAIN) $(SIMTRAIN)-cuda12 ## the simulated node and examples/simtrain
 all: sim
 tests: sim
 
@@ -58,8 +58,14 @@ SIM_VERSIONED := $(filter libcudart.% libcupti.% libcublas%,$(SIM_LIBS))
 $(SIM_VERSIONED:%=$(SIM_OUT)/%): $(SIM_OUT)/%: $(O)/obj/sim/%.map $(SIM_OUT)/libsimnode.so
 	$(call sim_link,$(sim_version))
 
-$(SIMTRAIN): $(call sim_objs,examples/simtrain/*.c) $(SIM_OUT)/libsimnode.so $(SIM_OUT)/libcudart.so.13 $(SIM_OUT)/libcublas.so.13 \
-             $(SIM_OUT)/libc10_cuda.so
+# The same job on CUDA 12's libraries; PyTorch's allocator is built for one CUDA, so it is there twice.
+$(SIM_OUT)/libc10_cuda-12.so: $(call obj,tests/sim/c10/libc10_cuda.c) $(SIM_OUT)/libc10.so $(SIM_OUT)/libcudart.so.12
+	$(call sim_link,)
+
+SIMTRAIN_OBJS := $(call sim_objs,examples/simtrain/*.c)
+$(SIMTRAIN): $(SIMTRAIN_OBJS) $(SIM_OUT)/libcudart.so.13 $(SIM_OUT)/libcublas.so.13 $(SIM_OUT)/libc10_cuda.so
+$(SIMTRAIN)-cuda12: $(SIMTRAIN_OBJS) $(SIM_OUT)/libcudart.so.12 $(SIM_OUT)/libcublas.so.12 $(SIM_OUT)/libc10_cuda-12.so
+$(SIMTRAIN) $(SIMTRAIN)-cuda12: $(SIM_OUT)/libsimnode.so
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(SANFLAGS) -Wl,-rpath,'$$ORIGIN/../sim' -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
