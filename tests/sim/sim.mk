@@ -70,10 +70,12 @@ $(SIMTRAIN) $(SIMTRAIN)-cuda12: $(SIM_OUT)/libsimnode.so
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(SANFLAGS) -Wl,-rpath,'$$ORIGIN/../sim' -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
 
-SIM_TESTS := $(O)/tests/sim/test_engine $(O)/tests/sim/cupti_job
+# A test may stand in for what a library exports, so its own names are seen by the libraries (-rdynamic).
+SIM_TESTS := $(O)/tests/sim/test_engine $(O)/tests/sim/test_libraries $(O)/tests/sim/cupti_job
 sim: $(SIM_TESTS)
+$(O)/tests/sim/test_libraries: $(SIM_OUT)/libc10_cuda.so $(SIM_OUT)/libcublas.so.13 $(SIM_OUT)/libnvidia-ml.so.1
 $(SIM_TESTS): $(O)/tests/sim/%: $(O)/obj/tests/sim/%.c.o $(SIM_OUT)/libsimnode.so $(SIM_OUT)/libcuda.so.1 $(SIM_OUT)/libcudart.so.13
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) $(SANFLAGS) -Wl,-rpath,'$$ORIGIN/../../sim' -o $@ $< $(filter $(SIM_OUT)/%,$^) -lcmocka -lpthread -ldl
-SUITE_sim := $(O)/tests/sim/test_engine $(wildcard tests/sim/*.t)
+	$(Q)$(LINK) $(SANFLAGS) -rdynamic -Wl,-rpath,'$$ORIGIN/../../sim' -o $@ $< $(filter $(SIM_OUT)/%,$^) -lcmocka -lpthread -ldl
+SUITE_sim := $(filter %/test_engine %/test_libraries,$(SIM_TESTS)) $(wildcard tests/sim/*.t)
