@@ -164,6 +164,8 @@ static pid_t start_rank(const struct options *o, int rank, int options_fd, char 
     if (pid)
         return pid;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
     set_environment(o, rank);
     lseek(options_fd, 0, SEEK_SET);
     if (options_fd != OPTIONS_FD)
@@ -173,12 +175,30 @@ static pid_t start_rank(const struct options *o, int rank, int options_fd, char 
     _exit(127);
 }
 
+static volatile sig_atomic_t stopped; /* the signal that asks the job to end */
+
+static void stop(int signal)
+{
+    stopped = signal;
+}
+
+static void end_ranks(const struct options *o, const pid_t *pids)
+{
+    for (int i = 0; i < o->ranks; i++)
+        if (pids[i])
+            kill(pids[i], SIGTERM);
+}
+
 /* Status of the job: of the first rank that failed; the others are ended then. */
 static int wait_for_ranks(const struct options *o, pid_t *pids)
 {
     int left = o->ranks, result = 0;
     uint64_t begun = now_ns();
     while (left) {
+        if (stopped && !result) {
+            result = 128 + stopped;
+            end_ranks(o, pids);
+        }
         int status;
         pid_t pid = waitpid(-1, &status, WNOHANG);
         if (pid <= 0) {
@@ -189,12 +209,11 @@ static int wait_for_ranks(const struct options *o, pid_t *pids)
         }
         left--;
         int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        for (int i = 0; i < o->ranks; i++) {
+        for (int i = 0; i < o->ranks; i++)
             if (pids[i] == pid)
                 pids[i] = 0;
-            else if (code && !result && pids[i])
-                kill(pids[i], SIGTERM);
-        }
+        if (code && !result)
+            end_ranks(o, pids);
         result = result ? result : code;
     }
     return result;
@@ -235,6 +254,8 @@ static int run_job(struct options *o, char *name)
         return 1;
     write_scenarios(o, 0);
     set_library_path();
+    signal(SIGINT, stop);
+    signal(SIGTERM, stop);
     for (int rank = 0; rank < o->ranks; rank++)
         pids[rank] = start_rank(o, rank, fd, name);
     int result = wait_for_ranks(o, pids);
