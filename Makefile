@@ -136,8 +136,9 @@ include tests/sim/sim.mk
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)
 
 # ---- Tests: each group runs alone, `check` runs them all in one go of prove -------------------------------------
-# What the tests are told: where the build is, which Python has torch, and that cmocka speaks TAP.
-PROVE = O=$(abspath $(O)) TR=$(abspath $(O))/trshim PYTHON=$(PYTHON) CMOCKA_MESSAGE_OUTPUT=tap prove --timer -e '' $(PROVEFLAGS)
+# What the tests are told: where the build is, which Python has torch, and that cmocka speaks TAP. A test that hangs
+# is ended, with what it started, after 15 minutes.
+PROVE = O=$(abspath $(O)) TR=$(abspath $(O))/trshim PYTHON=$(PYTHON) CMOCKA_MESSAGE_OUTPUT=tap prove --timer -e 'timeout -k 10 900' $(PROVEFLAGS)
 
 SUITE_build  := $(wildcard tests/check-*.t)
 SUITE_unit   := $(UNIT_BINS)
