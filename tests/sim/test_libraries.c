@@ -93,6 +93,8 @@ static void out_of_memory_is_told_after_a_second_try(void **state)
     assert_int_equal(stats.retries, 2);
 }
 
+int cublasDestroy_v2(void *handle);
+
 /* ---- Products
  * -------------------------------------------------------------------------------------------------------------------
  */
@@ -113,6 +115,7 @@ static void a_product_takes_as_long_as_its_arithmetic(void **state)
     for (int i = 0; i < 2; i++)
         sim_op_unref(ops[i]);
     free(ops);
+    cublasDestroy_v2(handle);
 }
 
 /* ---- Boards
