@@ -7,7 +7,7 @@
 record() {
     record_dir=$1
     shift
-    "$TR" record --no-report -o "$record_dir" -- "$@" 2>"$scratch/record.err"
+    timeout -k 10 120 "$TR" record --no-report -o "$record_dir" -- "$@" 2>"$scratch/record.err"
 }
 
 named() {

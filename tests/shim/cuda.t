@@ -33,6 +33,9 @@ is "memory taken, with size, device and owner" \
     "$(n ' segment .*act=alloc kind=device device=1 .*address=12004096 size_bytes=4096 ') $(n ' segment .*act=alloc .*device=3 .*address=13004096 ')" "1 1"
 is "given back" "$(n ' segment .*act=free kind=device device=[123] .*address=1[23]004096 ')" 3
 is "a request that failed, with what was free" "$(n ' segment .*act=failed .*err=2 .*size_bytes=2147483648 free_bytes=123456789 ')" 3
+is "memory that is mapped (expandable segments)" \
+    "$(n ' segment .*act=alloc kind=vmm device=3 .*address=117440512 size_bytes=20971520 ') $(n ' segment .*act=free kind=vmm device=3 .*address=117440512 ')" "1 1"
+is "a mapping that failed, and no memory to map" "$(n ' segment .*act=failed kind=vmm .*err=1 ') $(n ' segment .*act=failed kind=vmm .*err=2 .*size_bytes=2147483648 ')" "3 3"
 is "waking CUDA up with cudaFree(NULL) is no memory" "$(n ' segment .*act=free .*address=0 ')" 0
 is "launches in bursts" "$(awk '$3 == "cuda_call" && / act=launch / && match($0, / count=[0-9]+/) {
     n += substr($0, RSTART + 7, RLENGTH - 7); e++ } END { print n, (e < 75) }' "$scratch/events")" "150 1"

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -25,6 +26,34 @@ PUBLIC int cudaMemGetInfo(size_t *free_bytes, size_t *total)
     *free_bytes = 123456789;
     *total = 2 * *free_bytes;
     return 0;
+}
+
+static int cuMemCreate(unsigned long long *handle, size_t size, const void *properties, unsigned long long flags)
+{
+    *handle = 4711;
+    return size > (1ul << 30) || properties != (void *)3 || flags != 4 ? 2 : 0;
+}
+
+static int cuMemMap(unsigned long long at, size_t size, size_t offset, unsigned long long handle,
+                    unsigned long long flags)
+{
+    return handle == 4711 && offset == 7 && flags == 9 ? 0 : 1;
+}
+
+static int cuMemUnmap(unsigned long long at, size_t size)
+{
+    return at ? 0 : 1;
+}
+
+PUBLIC int cudaGetDriverEntryPointByVersion(const char *symbol, void **fn, unsigned version, unsigned long long flags,
+                                            int *status)
+{
+    *fn = !strcmp(symbol, "cuMemCreate")  ? (void *)cuMemCreate
+          : !strcmp(symbol, "cuMemMap")   ? (void *)cuMemMap
+          : !strcmp(symbol, "cuMemUnmap") ? (void *)cuMemUnmap
+                                          : NULL;
+    *status = *fn ? 0 : 1;
+    return version == 12000 && flags == 0 && *fn ? 0 : 1;
 }
 
 PUBLIC int cudaSetDevice(int device)

@@ -90,7 +90,7 @@ struct pending {
     size_t size, valid;
 };
 
-static struct pending pending[8];
+static struct pending pending[64];
 static int nr_pending;
 
 static struct pending *begin_buffer(void)
@@ -102,8 +102,12 @@ static struct pending *begin_buffer(void)
     return p;
 }
 
-static uint8_t *record(struct pending *p, uint32_t kind, size_t bytes)
+/* Room for one more record of a kind: in *p, or in a new buffer that takes its place. */
+static uint8_t *record(struct pending **at, uint32_t kind, size_t bytes)
 {
+    if ((*at)->valid + bytes > (*at)->size)
+        *at = begin_buffer();
+    struct pending *p = *at;
     uint8_t *r = p->buffer + p->valid;
     memset(r, 0, bytes);
     memcpy(r, &kind, 4);
@@ -123,7 +127,7 @@ PUBLIC void fake_cupti_run(int n)
         exit(50);
     struct pending *kernels = begin_buffer(), *calls = begin_buffer();
     for (int i = 0; i < n; i++) {
-        uint8_t *k = record(kernels, 10, KERNEL_BYTES), *a = record(calls, 5, API_BYTES);
+        uint8_t *k = record(&kernels, 10, KERNEL_BYTES), *a = record(&calls, 5, API_BYTES);
         PUT(k, 16, uint64_t, now + (uint64_t)i * 2000);
         PUT(k, 24, uint64_t, now + (uint64_t)i * 2000 + 1000);
         PUT(k, 40, uint32_t, 1);
@@ -139,20 +143,20 @@ PUBLIC void fake_cupti_run(int n)
         PUT(a, 28, uint32_t, (uint32_t)syscall(SYS_gettid));
         PUT(a, 32, uint32_t, (uint32_t)i + 1);
     }
-    uint8_t *lost = record(kernels, 10, KERNEL_BYTES);
+    uint8_t *lost = record(&kernels, 10, KERNEL_BYTES);
     PUT(lost, 104, const char *, name);
-    uint8_t *c = record(kernels, 1, COPY_BYTES);
+    uint8_t *c = record(&kernels, 1, COPY_BYTES);
     c[4] = 1, c[5] = 1, c[6] = 3; /* host to device, from pageable memory */
     PUT(c, 8, uint64_t, 1048576);
     PUT(c, 16, uint64_t, now);
     PUT(c, 24, uint64_t, now + 80000);
     PUT(c, 32, uint32_t, 1);
-    uint8_t *s = record(kernels, 2, SET_BYTES);
+    uint8_t *s = record(&kernels, 2, SET_BYTES);
     PUT(s, 8, uint64_t, 4096);
     PUT(s, 16, uint64_t, now);
     PUT(s, 24, uint64_t, now + 500);
     /* a call whose kernel has not run yet */
-    uint8_t *open = record(calls, 5, API_BYTES);
+    uint8_t *open = record(&calls, 5, API_BYTES);
     PUT(open, 4, uint32_t, 211);
     PUT(open, 8, uint64_t, now - 40000);
     PUT(open, 32, uint32_t, 99999);
