@@ -8,6 +8,13 @@
 #ifdef CHECK_CUDART
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM /* declares the _ptsz forms */
 #include <cuda_runtime_api.h>
+#if CUDART_VERSION < 12050
+#define cudaGetDriverEntryPointByVersion(...) 0 /* came with 12.5 */
+#endif
+#if CUDART_VERSION < 12000 /* without the last parameter: ours is then handed on unread */
+#undef cudaGetDriverEntryPoint
+#define cudaGetDriverEntryPoint(symbol, fn, flags, status) cudaGetDriverEntryPoint_ptsz(symbol, fn, flags)
+#endif
 #define WANTED_CUDART(code) code
 #else
 #define WANTED_CUDART(code)
