@@ -24,4 +24,18 @@ if [ -e "$cuda/include/cupti.h" ]; then
 else
     skip "records and properties are laid out as in the headers" "no cupti.h in $cuda/include"
 fi
+
+# names FILE: what a library offers under the prefixes of CUDA's APIs, without versions
+names() { nm -D --defined-only "$1" | awk '{ sub(/@.*/, "", $3); print $3 }' | grep -E '^_*(cu[A-Z]|cuda|cupti|cublas)' | sort -u; }
+for lib in "libcudart.so.$major" "libcupti.so.$major" "libcublas.so.$major" "libcublasLt.so.$major" stubs/libcuda.so; do
+    own=$O/sim/${lib#stubs/}
+    [ "$lib" = stubs/libcuda.so ] && own=$O/sim/libcuda.so.1
+    if [ -e "$cuda/lib64/$lib" ] && [ -e "$own" ]; then
+        names "$cuda/lib64/$lib" >"$scratch/theirs"
+        names "$own" >"$scratch/ours"
+        is "${lib#stubs/} has every name of the real one" "$(comm -23 "$scratch/theirs" "$scratch/ours" | head -n 5)" ""
+    else
+        skip "${lib#stubs/} has every name of the real one" "no $cuda/lib64/$lib or $own"
+    fi
+done
 done_testing

@@ -18,7 +18,7 @@ sim_objs = $(call obj,$(wildcard $(1)))
 define sim_link
 $(call say,LD,$@)
 @mkdir -p $(@D)
-$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' $(1) -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
+$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-Bsymbolic-functions -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' $(1) -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
 endef
 
 $(O)/obj/sim/%.map:
