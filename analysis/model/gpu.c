@@ -182,12 +182,23 @@ static size_t first_launch(const struct gpu_stream *stream, uint64_t at_ns)
     return low;
 }
 
+/* The same, but a stream works in order: what starts before one that was launched earlier was launched before that, even
+ * if its own launch is not known. */
+static size_t first_after(const struct gpu_stream *stream, uint64_t at_ns)
+{
+    size_t first = first_launch(stream, at_ns), i = first;
+    if (first > stream->head)
+        while (i < stream->nr && stream->launches[i].start_ns < stream->launches[first - 1].start_ns)
+            i++;
+    return i;
+}
+
 bool gpu_point(const struct gpu *gpu, uint64_t point_ns, uint64_t now_ns, uint64_t *ret_ns)
 {
     const struct gpu_device *device = gpu_main(gpu);
     const struct gpu_stream *stream = device ? main_stream(gpu, device) : NULL;
     uint64_t complete_ns = gpu_complete(gpu, now_ns);
-    size_t i = stream ? first_launch(stream, point_ns) : 0;
+    size_t i = stream ? first_after(stream, point_ns) : 0;
     if (!stream)
         return false;
     if (i < stream->nr) {

@@ -123,6 +123,22 @@ static void a_step_begins_with_the_first_kernel_launched_after_its_point(void **
     gpu_done(&gpu);
 }
 
+static void a_kernel_whose_launch_is_unknown_was_launched_before_what_follows_it_on_its_stream(void **state)
+{
+    struct gpu gpu = {.loop_end_ns = UINT64_MAX};
+    uint64_t at = 0;
+    add_kernel(&gpu, 7, 50, 200, 100);
+    add_kernel(&gpu, 7, 0, 300, 100); /* the point passed long before it started, but after it was launched */
+    add_kernel(&gpu, 7, 70, 400, 100);
+    add_kernel(&gpu, 7, 600, 610, 100);
+    add_kernel(&gpu, 7, 0, 710, 10);
+    assert_true(gpu_point(&gpu, 100, UINT64_MAX, &at));
+    assert_int_equal(at, 610);
+    assert_true(gpu_point(&gpu, 605, UINT64_MAX, &at)); /* nothing is known to be against it */
+    assert_int_equal(at, 710);
+    gpu_done(&gpu);
+}
+
 /* ---- windows ------------------------------------------------------------------------------ */
 
 static void say_process(struct script *script)
@@ -377,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_walk_goes_over_the_union_of_several_sets),
         cmocka_unit_test(kernels_are_told_apart_by_name),
         cmocka_unit_test(a_step_begins_with_the_first_kernel_launched_after_its_point),
+        cmocka_unit_test(a_kernel_whose_launch_is_unknown_was_launched_before_what_follows_it_on_its_stream),
         cmocka_unit_test(windows_lie_on_the_gpu_and_add_up),
         cmocka_unit_test(any_window_agrees_with_counting_every_instant),
     };
