@@ -9,6 +9,7 @@
 
 #include "examples/simtrain/job.h"
 
+#define NO_TIMING 2
 #define WRITE_BYTES (4u << 20)
 
 static struct {
@@ -16,6 +17,8 @@ static struct {
     void *device;
     size_t bytes;
     char path[600];
+    cudaEvent_t trained, copied;
+    int device_number;
     pthread_t writer;
     bool writing;
 } save;
@@ -34,6 +37,8 @@ static int write_all(int fd)
 
 static void *write_file(void *unused)
 {
+    cudaSetDevice(save.device_number);
+    cudaEventSynchronize(save.copied);
     char temporary[620];
     snprintf(temporary, sizeof(temporary), "%s.tmp", save.path);
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -62,6 +67,9 @@ int checkpoint_init(const struct rank *r)
     if (r->rank || !r->o->checkpoint_every || r->o->steps < r->o->checkpoint_every)
         return 0;
     save.bytes = r->o->checkpoint_bytes;
+    save.device_number = r->local_rank;
+    cudaEventCreateWithFlags(&save.trained, NO_TIMING);
+    cudaEventCreateWithFlags(&save.copied, NO_TIMING);
     save.device = c10_cuda_malloc(save.bytes);
     return save.device && cudaHostAlloc((void **)&save.host, save.bytes, 0) == 0 ? 0 : -1;
 }
@@ -71,8 +79,11 @@ void checkpoint_save(struct rank *r)
     enum state before = truth_enter(STATE_CHECKPOINT);
     checkpoint_finish();
     if (save.host) {
-        cudaMemcpyAsync(save.host, save.device, save.bytes, cudaMemcpyDeviceToHost, r->compute);
-        cudaStreamSynchronize(r->compute);
+        cudaEventRecord(save.trained, r->compute);
+        cudaStreamWaitEvent(r->copy, save.trained, 0);
+        cudaMemcpyAsync(save.host, save.device, save.bytes, cudaMemcpyDeviceToHost, r->copy);
+        cudaEventRecord(save.copied, r->copy);
+        cudaStreamWaitEvent(r->compute, save.copied, 0); /* the next step changes the weights */
         snprintf(save.path, sizeof(save.path), "%s/checkpoint-%05d.pt", r->o->dir, r->step);
         save.writing = pthread_create(&save.writer, NULL, write_file, NULL) == 0;
     }

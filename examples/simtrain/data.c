@@ -175,8 +175,11 @@ const void *loader_next(struct loader *l, int step)
             return NULL;
         l->arrived[m.step % l->slots] = true;
     }
-    if (l->asked < l->r->o->steps)
+    if (l->asked < l->r->o->steps) {
+        enum state before = truth_enter(STATE_DATALOADER); /* the worker it wakes may take the CPU */
         ask(l);
+        truth_enter(before);
+    }
     return batch;
 }
 
