@@ -70,16 +70,14 @@ void model_optimizer(struct rank *r);
 /* data.c: files, worker processes, batches */
 struct loader;
 struct loader *loader_start(const struct rank *r);
-const void *loader_next(struct loader *l,
-                        int step); /* valid until the batch after the next is asked for; NULL: failed */
+/* Valid until the batch after the next is asked for; NULL: failed. */
+const void *loader_next(struct loader *l, int step);
 void loader_stop(struct loader *l);
 
 /* checkpoint.c */
 int checkpoint_init(const struct rank *r);
 bool checkpoint_due(const struct rank *r); /* after this step */
 void checkpoint_save(struct rank *r);      /* copied between this step and the next, written by a thread of its own */
-/* copied to the host between this step and the next, written by a thread */ /* copies to the host; a thread of its
-                                                                                own writes, syncs and renames */
 void checkpoint_finish(void);
 
 /* memory.c: what the job keeps in the allocator, and the faults that show there */
