@@ -12,7 +12,10 @@ struct handoff_piece {
     struct thread *thread;
     uint64_t inode; /* 0: a wait for another thread */
     uint32_t waker; /* that ended it */
+    uint32_t calls; /* of a read or write, or that asked for copies */
     bool read, write, workers_made;
+    bool readiness;  /* a wait that ends when there is something to read */
+    bool work, copy; /* a GPU was given work; it was a copy */
 };
 
 void handoff_free(struct handoff *handoff)
@@ -83,15 +86,32 @@ static struct stepper *stepper_of(struct process *process)
     return process->rank ? &process->rank->stepper : &process->handoff->stepper;
 }
 
+/* How many copies are usual is what most steps have: one that saves a checkpoint has more. */
+static void learn_copies(struct handoff *handoff)
+{
+    struct handoff_copies *copies = &handoff->copies;
+    if (handoff->open && copies->nr == copies->usual && copies->votes < TH_GROUP_MIN_STEPS) {
+        copies->votes++;
+    } else if (handoff->open && copies->nr != copies->usual && copies->votes) {
+        copies->votes--;
+    } else if (handoff->open && copies->nr != copies->usual) {
+        copies->usual = copies->nr;
+        copies->votes = 1;
+    }
+    copies->nr = 0;
+}
+
 static void close_hand_over(struct process *process)
 {
     struct handoff *handoff = process->handoff;
+    learn_copies(handoff);
     if (handoff->open) {
+        handoff->taken++;
         if (!process->rank) /* without memory for it, each hand-over is a step */
             (void)microbatches_hand_over(&process->micro, handoff->end_ns);
         stepper_anchor(stepper_of(process), handoff->start_ns, handoff->end_ns);
     }
-    handoff->open = handoff->ordered = false;
+    handoff->open = handoff->ordered = handoff->awaited = handoff->worked = false;
 }
 
 static void open_hand_over(struct process *process, const struct handoff_piece *piece)
@@ -106,7 +126,8 @@ static void open_hand_over(struct process *process, const struct handoff_piece *
 static void add_to_hand_over(struct process *process, const struct handoff_piece *piece, uint64_t gap_ns)
 {
     struct handoff *handoff = process->handoff;
-    if (!handoff->open || handoff->ordered || piece->start_ns > handoff->end_ns + gap_ns)
+    bool goes_on = handoff->awaited || (!handoff->ordered && piece->start_ns <= handoff->end_ns + gap_ns);
+    if (!handoff->open || handoff->worked || !goes_on)
         open_hand_over(process, piece);
     else if (piece->end_ns > handoff->end_ns)
         handoff->end_ns = piece->end_ns;
@@ -116,17 +137,20 @@ static void add_to_hand_over(struct process *process, const struct handoff_piece
 static void continue_hand_over(struct process *process, const struct handoff_piece *piece)
 {
     struct handoff *handoff = process->handoff;
-    if (handoff->open && !handoff->ordered && piece->start_ns <= handoff->end_ns + TH_EXCHANGE_NS)
+    if (handoff->open && !handoff->ordered && !handoff->worked && piece->start_ns <= handoff->end_ns + TH_EXCHANGE_NS)
         add_to_hand_over(process, piece, TH_EXCHANGE_NS);
 }
 
-/* The message that a batch was taken. The training thread does not wait for it to be sent. */
+/* The message that a batch was taken. The training thread does not wait for it to be sent, unless it sends it itself:
+ * then what it did before was for the batch before. */
 static void order_next(struct process *process, const struct handoff_piece *piece)
 {
     struct handoff *handoff = process->handoff;
+    bool by_main = piece->thread->tid == process->pid;
     if (!handoff->flowing || handoff->ahead)
         return;
-    if (!handoff->open || handoff->ordered || piece->start_ns > handoff->end_ns + TH_EXCHANGE_NS)
+    if (!handoff->open || handoff->ordered || (by_main && handoff->worked) ||
+        piece->start_ns > handoff->end_ns + TH_EXCHANGE_NS)
         open_hand_over(process, piece);
     handoff->ordered = true;
 }
@@ -135,6 +159,62 @@ static void order_next(struct process *process, const struct handoff_piece *piec
 static bool is_queue_thread(const struct thread *thread)
 {
     return thread->tid != thread->process->pid && thread->writes_pipes && !thread->reads_batches;
+}
+
+/* Batches that were read and are not taken yet: they came before the one that was waited for. A message is as many
+ * reads as the pipe's reader makes for each write: of its length and of itself, for PyTorch. */
+static bool has_stock(const struct job *job, const struct process *process)
+{
+    const struct handoff *handoff = process->handoff;
+    const struct feed *feed = feeds_find(&job->feeds, process->host, handoff->read_inode);
+    const struct feed_end *reader = feed ? feed_reader(feed, process) : NULL;
+    uint64_t writes = 0;
+    for (size_t i = 0; reader && i < feed->nr_writers; i++)
+        writes += feed->writers[i].calls;
+    uint64_t per_batch = writes ? (reader->calls + writes / 2) / writes : 0;
+    return per_batch && handoff->reads / per_batch > handoff->taken + handoff->open;
+}
+
+/* Whether a worker is told to load another batch before the one after this is copied: then that is the hand-over. */
+static bool is_ordered_later(const struct job *job, const struct process *process, uint64_t nr_copies)
+{
+    const struct handoff *handoff = process->handoff;
+    for (size_t i = handoff->head; i < handoff->nr && nr_copies <= handoff->copies.usual; i++) {
+        const struct handoff_piece *piece = &handoff->pieces[i];
+        if (piece->workers_made)
+            return false;
+        if (piece->write && is_index_write(job, process, piece->inode))
+            return true;
+        nr_copies += piece->copy ? piece->calls : 0;
+    }
+    return false;
+}
+
+/* Each batch is copied to the device once it is taken. At the end of an epoch no worker is told to load more, so that
+ * its copy is all that tells of a batch taken in passing. */
+static void judge_work(const struct job *job, struct process *process, const struct handoff_piece *piece)
+{
+    struct handoff *handoff = process->handoff;
+    struct handoff_copies *copies = &handoff->copies;
+    if (piece->copy) {
+        bool usual = copies->usual && copies->votes >= TH_GROUP_MIN_STEPS / 2;
+        if (usual && copies->nr + piece->calls > copies->usual && !handoff->ahead && !handoff->pinned &&
+            has_stock(job, process) && !is_ordered_later(job, process, piece->calls))
+            open_hand_over(process, piece);
+        copies->nr += piece->calls;
+    }
+    handoff->worked = true;
+}
+
+static void judge_wait_or_read(struct process *process, const struct handoff_piece *piece)
+{
+    struct handoff *handoff = process->handoff;
+    add_to_hand_over(process, piece, TH_JOIN_NS);
+    handoff->awaited = piece->readiness;
+    if (!piece->read)
+        return;
+    handoff->reads += piece->calls;
+    handoff->read_inode = piece->inode;
 }
 
 static void judge_thread_wait(const struct job *job, struct process *process, const struct handoff_piece *piece)
@@ -154,6 +234,10 @@ static void judge(const struct job *job, struct process *process, const struct h
     bool by_main = piece->thread->tid == process->pid;
     if (piece->workers_made) {
         process->handoff->flowing = false;
+        process->handoff->reads = 0;
+        process->handoff->taken = 0;
+    } else if (piece->work) {
+        judge_work(job, process, piece);
     } else if (!piece->inode) {
         judge_thread_wait(job, process, piece);
     } else if (piece->write && is_index_write(job, process, piece->inode)) {
@@ -161,7 +245,7 @@ static void judge(const struct job *job, struct process *process, const struct h
     } else if (!piece->write && handoff_is_read(job, piece->thread, piece->inode)) {
         process->handoff->flowing |= piece->read;
         if (by_main) /* another reader is a pin-memory thread, running ahead of training */
-            add_to_hand_over(process, piece, TH_JOIN_NS);
+            judge_wait_or_read(process, piece);
     } else if (by_main) {
         continue_hand_over(process, piece);
     }
@@ -191,29 +275,52 @@ static int keep(struct handoff *handoff, const struct handoff_piece *piece)
     return 0;
 }
 
+static bool is_readiness(unsigned kind)
+{
+    return kind == TR_wait_kind_poll || kind == TR_wait_kind_select || kind == TR_wait_kind_epoll;
+}
+
+static bool is_work(unsigned act)
+{
+    return act == TR_cuda_act_launch || act == TR_cuda_act_graph_launch || act == TR_cuda_act_copy;
+}
+
 static bool piece_of(const struct job *job, const struct event *event, struct handoff_piece *ret)
 {
     const struct tr_wait *wait = &event->u.wait;
     const struct tr_pipe_io *io = &event->u.pipe_io;
+    const struct tr_cuda_call *call = &event->u.cuda_call;
     switch (event->kind) {
     case EV_wait:
         if (!is_pipe_wait(wait->kind) && !(is_thread_wait(wait->kind) && wait->waker))
             return false;
-        *ret = (struct handoff_piece){wait->start_ns, wait->start_ns + wait->dur_ns, job->thread, .waker = wait->waker,
-                                      .inode = is_pipe_wait(wait->kind) ? wait->obj : 0};
+        *ret = (struct handoff_piece){wait->start_ns,
+                                      wait->start_ns + wait->dur_ns,
+                                      job->thread,
+                                      .waker = wait->waker,
+                                      .inode = is_pipe_wait(wait->kind) ? wait->obj : 0,
+                                      .readiness = is_readiness(wait->kind)};
         return ret->inode || ret->waker;
     case EV_pipe_io:
         /* The last message to a worker is None: that there is no more to do. */
         if (io->op == TR_io_op_write && io->size_bytes < (uint64_t)TH_INDEX_MIN_BYTES * io->count)
             return false;
-        *ret = (struct handoff_piece){
-            io->start_ns,       io->start_ns + io->dur_ns,       job->thread,
-            .inode = io->inode, .read = io->op == TR_io_op_read, .write = io->op == TR_io_op_write};
+        *ret = (struct handoff_piece){io->start_ns,
+                                      io->start_ns + io->dur_ns,
+                                      job->thread,
+                                      .inode = io->inode,
+                                      .calls = io->count,
+                                      .read = io->op == TR_io_op_read,
+                                      .write = io->op == TR_io_op_write};
         return io->inode;
     case EV_child:
         *ret =
             (struct handoff_piece){event->u.child.start_ns, event->u.child.start_ns, job->thread, .workers_made = true};
         return true;
+    case EV_cuda_call: /* nothing is handed over before the first wait or read */
+        *ret = (struct handoff_piece){call->start_ns,       call->start_ns, job->thread,
+                                      .calls = call->count, .work = true,   .copy = call->act == TR_cuda_act_copy};
+        return job->process->handoff && job->thread->tid == job->process->pid && is_work(call->act);
     default:
         return false;
     }
@@ -238,6 +345,8 @@ void handoff_finish(const struct job *job, struct process *process)
         judge(job, process, &handoff->pieces[handoff->head++]);
     close_hand_over(process);
     handoff->flowing = false;
+    handoff->reads = handoff->taken = 0;
+    handoff->copies = (struct handoff_copies){0};
     handoff->head = handoff->nr = 0;
 }
 
