@@ -140,9 +140,36 @@ static void add(struct thread *t, enum slot_kind kind, struct burst *call, uint6
         emit(t, kind, call);
 }
 
+static void close_slot(struct thread *t, enum slot_kind kind, uint64_t before_ns)
+{
+    struct slot *slot = &t->slots[kind];
+    struct burst done;
+    if (!take(slot))
+        return;
+    done.count = 0;
+    if (slot->burst.count && slot->burst.start_ns <= before_ns) {
+        done = slot->burst;
+        slot->burst.count = 0;
+    }
+    release(slot);
+    if (done.count)
+        emit(t, kind, &done);
+}
+
+/* Which batch the work was for is told by the order of pipes and CUDA calls: a burst of one ends with the other. */
+static void keep_order(struct thread *t, enum slot_kind kind)
+{
+    if (kind != SLOT_PIPE && kind != SLOT_CUDA)
+        return;
+    if (t->in_order != kind && t->in_order != SLOT_FILE)
+        close_slot(t, t->in_order, UINT64_MAX);
+    t->in_order = kind;
+}
+
 void burst_add(struct thread *t, enum slot_kind kind, const struct burst *given)
 {
     struct burst call = *given;
+    keep_order(t, kind);
     if (kind == SLOT_FILE && call.busy_ns >= DEVICE_CALL_NS && call.op == TR_io_op_read)
         call.device_bytes = device_bytes(t);
     add(t, kind, &call, BURST_GAP_NS, BURST_SPAN_NS);
@@ -166,22 +193,6 @@ void burst_wait(struct thread *t, enum tr_wait_kind kind, uint64_t obj, uint32_t
     struct burst call = {
         .key = obj, .start_ns = start_ns, .end_ns = end_ns, .busy_ns = dur, .count = 1, .waker = waker, .op = kind};
     add(t, SLOT_WAIT, &call, SLICE_GAP_NS, UINT64_MAX);
-}
-
-static void close_slot(struct thread *t, enum slot_kind kind, uint64_t before_ns)
-{
-    struct slot *slot = &t->slots[kind];
-    struct burst done;
-    if (!take(slot))
-        return;
-    done.count = 0;
-    if (slot->burst.count && slot->burst.start_ns <= before_ns) {
-        done = slot->burst;
-        slot->burst.count = 0;
-    }
-    release(slot);
-    if (done.count)
-        emit(t, kind, &done);
 }
 
 static void send_wait_sums(struct thread *t)

@@ -48,6 +48,7 @@ struct thread {
 
     _Atomic uint64_t calls; /* observed; only the thread itself adds */
     struct slot slots[SLOT_MAX];
+    enum slot_kind in_order; /* the thread's latest of SLOT_PIPE and SLOT_CUDA, else SLOT_FILE; its own to use */
     struct wait_total waits[TR_wait_kind_MAX];
 
     /* the call it may be blocked in, for the watchdog; start 0: none */

@@ -223,6 +223,39 @@ static void short_waits_are_summed(void **state)
     assert_int_equal(nr_emitted, 1);
 }
 
+static void call_at(enum slot_kind kind, uint64_t key, uint64_t start_ns)
+{
+    struct burst call = {
+        .key = key, .start_ns = start_ns, .end_ns = start_ns + US, .busy_ns = US, .bytes = 100, .count = 1};
+    burst_add(&thread, kind, &call);
+}
+
+static void a_launch_between_two_reads_keeps_them_apart(void **state)
+{
+    static const enum slot_kind kinds[] = {SLOT_PIPE, SLOT_PIPE, SLOT_CUDA, SLOT_CUDA, SLOT_PIPE, SLOT_CUDA};
+    static const char *const events[] = {"pipe_io", "cuda_call", "pipe_io", "cuda_call"};
+    static const uint64_t counts[] = {2, 2, 1, 1};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        call_at(kinds[i], 7, 10 * US * i);
+    burst_flush(&thread);
+    assert_int_equal(nr_emitted, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(list[i].event, events[i]);
+        assert_int_equal(list[i].count, counts[i]);
+    }
+}
+
+static void a_file_between_two_reads_does_not(void **state)
+{
+    call_at(SLOT_PIPE, 7, 0);
+    file_read(8, 2 * US, US, 10);
+    call_at(SLOT_PIPE, 7, 4 * US);
+    burst_flush(&thread);
+    assert_int_equal(nr_emitted, 2);
+    assert_string_equal(list[1].event, "pipe_io");
+    assert_int_equal(list[1].count, 2);
+}
+
 static int tables(void **state)
 {
     return name_init();
@@ -242,6 +275,8 @@ int main(void)
         cmocka_unit_test_setup(a_taken_slot_loses_nothing, fresh),
         cmocka_unit_test_setup(slices_are_one_wait, fresh),
         cmocka_unit_test_setup(short_waits_are_summed, fresh),
+        cmocka_unit_test_setup(a_launch_between_two_reads_keeps_them_apart, fresh),
+        cmocka_unit_test_setup(a_file_between_two_reads_does_not, fresh),
     };
     return cmocka_run_group_tests_name("burst", tests, tables, NULL);
 }
