@@ -17,10 +17,8 @@ import argparse
 import json
 import sys
 
-CLASSES = ("dataloader", "checkpoint")
 WINDOW_CLASSES = ("compute_ns", "comm_exposed_ns", "copy_exposed_ns", "dataloader_ns", "checkpoint_ns", "sync_ns",
                   "host_ns", "other_ns")
-EACH_SHARE = 0.03
 EACH_NS = 2_000_000
 EACH_PART = 0.95
 BORNE_OUT = {"dataloader-bound": ("dataloader", 0.05), "checkpoint-sync": ("checkpoint", 0.02)}
@@ -43,6 +41,9 @@ def share(steps, name):
 
 
 class Comparison:
+    classes = ("dataloader", "checkpoint")
+    each_share = 0.03
+
     def __init__(self, report, truth, args):
         self.report = report
         self.args = args
@@ -69,7 +70,7 @@ class Comparison:
         good = True
         for rank, truth in self.truth.items():
             theirs = self.theirs.get(rank, [])
-            for name in CLASSES:
+            for name in self.classes:
                 got, want = share(complete(theirs), name), share(complete(truth), name)
                 close = abs(got - want) <= self.args.tolerance
                 print(f"  rank {rank} {name:10} {got:.4f}, the job: {want:.4f}{'' if close else '   <-- off'}")
@@ -77,7 +78,7 @@ class Comparison:
         return good
 
     def each(self):
-        print(f"each: within {EACH_SHARE:.0%} of the window or {EACH_NS / 1e6:.0f} ms in {EACH_PART:.0%} of them")
+        print(f"each: within {self.each_share:.0%} of the window or {EACH_NS / 1e6:.0f} ms in {EACH_PART:.0%} of them")
         good = True
         for rank, truth in self.truth.items():
             theirs = self.theirs.get(rank, [])
@@ -86,14 +87,14 @@ class Comparison:
                 good = False
                 continue
             pairs = [(t, w) for t, w in zip(theirs, truth) if not w["incomplete"]]
-            for name in CLASSES:
+            for name in self.classes:
                 good &= self.each_of(rank, name + "_ns", pairs)
         return good
 
     def each_of(self, rank, name, pairs):
         off = []
         for got, want in pairs:
-            allowed = max(EACH_NS, EACH_SHARE * (want["end_ns"] - want["start_ns"]))
+            allowed = max(EACH_NS, self.each_share * (want["end_ns"] - want["start_ns"]))
             if abs(got[name] - want[name]) > allowed:
                 off.append((got[name] - want[name], want["step"]))
         part = 1 - len(off) / len(pairs) if pairs else 0.0
@@ -136,28 +137,31 @@ def ids(text):
     return set(filter(None, text.split(",")))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(what, tolerance):
+    parser = argparse.ArgumentParser(description=what, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("report", help="what `trshim report --json` printed; - for standard input")
     parser.add_argument("truth", nargs="*", help="files of the job's timers, one a rank")
     parser.add_argument("--check", action="append", choices=CHECKS, help="only this; may be given again")
-    parser.add_argument("--tolerance", type=float, default=0.03, help="of the shares in total (default %(default)s)")
+    parser.add_argument("--tolerance", type=float, default=tolerance, help="of the shares in total (default %(default)s)")
     parser.add_argument("--expect", type=ids, default=set(), help="ids of findings that must be there: a,b")
     parser.add_argument("--allow", type=ids, default=set(), help="ids of findings that may be there as well")
-    args = parser.parse_args()
+    return parser
 
+
+def run(kind, args):
+    """Makes a comparison of that kind and exits 1 if one of the checks asked for fails."""
     with sys.stdin if args.report == "-" else open(args.report, encoding="utf-8") as source:
         report = json.load(source)
     truth = []
     for path in args.truth:
         with open(path, encoding="utf-8") as source:
             truth += json.load(source)["steps"]
-    comparison = Comparison(report, truth, args)
+    comparison = kind(report, truth, args)
     failed = [check for check in args.check or CHECKS if not getattr(comparison, check)()]
     if failed:
         print(f"not as the job says: {', '.join(failed)}")
-    return 1 if failed else 0
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(Comparison, options(__doc__, 0.03).parse_args())
