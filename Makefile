@@ -161,6 +161,12 @@ run-check: all tests
 $(SUITES:%=check-%): check-%: all tests
 	$(Q)$(PROVE) $(SUITE_$*)
 
+.PHONY: check-seeds
+SEEDS  ?= 20
+FAULTS ?=
+check-seeds: all ## verdicts on SEEDS=20 simulated jobs of each kind, FAULTS="healthy ..." (minutes)
+	$(Q)O=$(abspath $(O)) PYTHON=$(PYTHON) tools/seeds $(SEEDS) $(FAULTS)
+
 # ---- The same tests under other eyes ----------------------------------------------------------------------------
 # Hundreds of damaged traces, each read by processes of its own, are for ASan; TSan would learn nothing from them.
 SAN_TESTS  = $(SUITE_unit) $(SUITE_golden) $(SUITE_reader)
