@@ -37,9 +37,8 @@ struct options { /* plain data: handed to the ranks as it is */
     } faults[FAULT_MAX];
 };
 
-/* What the training thread (or the one it waits for) is doing when it is not simply running, by precedence; other: it
- * could run, and had no CPU. */
-enum state { STATE_HOST, STATE_SYNC, STATE_CHECKPOINT, STATE_DATALOADER, STATE_OTHER, STATE_MAX };
+/* What the training thread (or the one it waits for) is doing when it is not simply running, by precedence. */
+enum state { STATE_HOST, STATE_SYNC, STATE_CHECKPOINT, STATE_DATALOADER, STATE_MAX };
 
 struct rank {
     const struct options *o;
@@ -93,7 +92,6 @@ void truth_init(void);
 void truth_anchor(int step);                    /* the training thread has its batch */
 enum state truth_enter(enum state s);           /* calling thread; returns the state before, to be entered again */
 void truth_other_thread(bool waiting);          /* the training thread waits for the backward thread: that one counts */
-void truth_off_cpu(uint64_t from, uint64_t to); /* calling thread, just now */
 int truth_write(const struct rank *r, const char *path);
 
 /* time.c */
