@@ -1,9 +1,9 @@
 /* burst.h - joins small calls on one thing by one thread into one event.
  *
  * A burst ends when another thing is used, when more than BURST_GAP_NS pass between two calls, when it gets long or
- * large, at an anchor, and at the latest 0.5 s after its begin, then by the tender. One on a pipe ends with the thread's
- * next CUDA call and the other way round, so that it can be told which batch the work was for. A slow call is always a
- * burst of its own, so that latencies keep their tail. */
+ * large, at an anchor, and at the latest 0.5 s after its begin, then by the tender. One on a pipe ends with the
+ * thread's next CUDA call and the other way round, so that it can be told which batch the work was for. A slow call is
+ * always a burst of its own, so that latencies keep their tail. */
 #ifndef TRSHIM_CORE_BURST_H
 #define TRSHIM_CORE_BURST_H
 

@@ -198,6 +198,119 @@ static void behind_a_pin_thread_its_wake_ups_are_hand_overs(void **state)
     report_free(report);
 }
 
+/* A job with a GPU (trainer 1, worker 2, pipes as above) that asks for its batches itself, two ahead. */
+static void say_gpu_job(struct script *script)
+{
+    script_begin(script);
+    say_job(script, NULL);
+    say(script, "11ms a child pid=1 how=fork child=2 start_ns=9ms dur=1ms");
+    say(script, "12ms a pipe_io pid=1 op=write count=2 size=200 inode=70");
+    say(script, "13ms a pipe_io pid=2 op=read count=2 size=200 inode=70");
+}
+
+static void say_batches_arrive(struct script *script, unsigned at_ms, unsigned nr)
+{
+    say(script, "%ums a pipe_io pid=2 op=write count=%u size=%u inode=71", at_ms - 1, nr, 300 * nr);
+    say(script, "%ums a pipe_io pid=1 op=read count=%u size=%u inode=71 dur=10us", at_ms, nr, 300 * nr);
+}
+
+/* What a step asks of the GPU, each step the same: a copy, launches. */
+static void say_gpu_step(struct script *script, unsigned at_ms)
+{
+    say(script, "%u.2ms a cuda_call pid=1 act=copy count=1 busy=10us start_ns=%u.2ms dur=10us", at_ms, at_ms);
+    say(script, "%u.3ms a cuda_call pid=1 act=launch count=9 busy=50us start_ns=%u.3ms dur=50us", at_ms, at_ms);
+}
+
+static void say_ordinary_steps(struct script *script, unsigned nr)
+{
+    for (unsigned i = 0; i < nr; i++) {
+        say_batches_arrive(script, 1000 + 20 * i, 1);
+        say(script, "%u.1ms a pipe_io pid=1 op=write count=1 size=100 inode=70", 1000 + 20 * i);
+        say_gpu_step(script, 1000 + 20 * i);
+    }
+}
+
+static size_t steps_of(struct script *script, struct step_rows *ret)
+{
+    say(script, "9s a exit pid=1 how=exit start_ns=9s");
+    struct report *report = script_analyze(script, &(struct options){0});
+    assert_string_equal(report->steps.method, "dataloader");
+    *ret = (struct step_rows){0};
+    report_each_step(report, step_rows_add, ret);
+    report_free(report);
+    return ret->nr;
+}
+
+static void a_batch_read_long_after_its_wait_is_one_hand_over(void **state)
+{
+    struct script script;
+    struct step_rows rows;
+    say_gpu_job(&script);
+    say_ordinary_steps(&script, 10);
+    say(&script, "1204ms a wait pid=1 kind=poll obj=71 dur=20ms"); /* and then it got no CPU for 6 ms */
+    say_batches_arrive(&script, 1210, 1);
+    say_gpu_step(&script, 1210);
+    assert_int_equal(steps_of(&script, &rows), 11);
+    assert_int_equal(rows.rows[9].end_ns, 1210000000);
+}
+
+static void work_for_the_gpu_keeps_hand_overs_apart(void **state)
+{
+    struct script script;
+    struct step_rows rows;
+    say_gpu_job(&script);
+    say_ordinary_steps(&script, 10);
+    say_batches_arrive(&script, 1200, 1);
+    say_gpu_step(&script, 1200);
+    say(&script, "1200.6ms a pipe_io pid=1 op=read count=1 size=300 inode=71 dur=10us"); /* 0.6 ms after the other */
+    say(&script, "1200.7ms a cuda_call pid=1 act=copy count=1 busy=10us dur=10us");
+    assert_int_equal(steps_of(&script, &rows), 12);
+    assert_int_equal(rows.rows[10].start_ns, 1200000000);
+    assert_int_equal(rows.rows[10].end_ns, 1200600000);
+}
+
+static void a_batch_that_came_early_is_taken_when_it_is_copied(void **state)
+{
+    struct script script;
+    struct step_rows rows;
+    say_gpu_job(&script);
+    say_ordinary_steps(&script, 10);
+    say_batches_arrive(&script, 1200, 2); /* the other one first */
+    say_gpu_step(&script, 1200);
+    say_gpu_step(&script, 1220);
+    assert_int_equal(steps_of(&script, &rows), 12);
+    assert_int_equal(rows.rows[10].end_ns, 1220200000);
+    assert_int_equal(rows.rows[11].start_ns, 1220200000);
+}
+
+static void copies_without_a_batch_to_take_are_no_steps(void **state)
+{
+    struct script script;
+    struct step_rows rows;
+    say_gpu_job(&script);
+    say_ordinary_steps(&script, 10);
+    say_batches_arrive(&script, 1200, 2);
+    for (unsigned i = 0; i < 6; i++) /* two steps, and then a validation that has its data in memory */
+        say_gpu_step(&script, 1200 + 20 * i);
+    assert_int_equal(steps_of(&script, &rows), 12);
+}
+
+static void copies_of_a_checkpoint_are_no_steps(void **state)
+{
+    struct script script;
+    struct step_rows rows;
+    say_gpu_job(&script);
+    say_ordinary_steps(&script, 10);
+    say_batches_arrive(&script, 1200, 2); /* one in stock, but workers are told to load more: it is not taken yet */
+    say(&script, "1200.1ms a pipe_io pid=1 op=write count=1 size=100 inode=70");
+    say_gpu_step(&script, 1200);
+    say(&script, "1210ms a cuda_call pid=1 act=copy count=1 busy=1ms dur=1ms");
+    say(&script, "1220ms a pipe_io pid=1 op=write count=1 size=100 inode=70");
+    say_gpu_step(&script, 1220);
+    assert_int_equal(steps_of(&script, &rows), 12);
+    assert_int_equal(rows.rows[11].start_ns, 1220000000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +323,11 @@ int main(void)
         cmocka_unit_test(one_busy_worker_is_too_few),
         cmocka_unit_test(steps_are_told_from_hand_overs_alone),
         cmocka_unit_test(behind_a_pin_thread_its_wake_ups_are_hand_overs),
+        cmocka_unit_test(a_batch_read_long_after_its_wait_is_one_hand_over),
+        cmocka_unit_test(work_for_the_gpu_keeps_hand_overs_apart),
+        cmocka_unit_test(a_batch_that_came_early_is_taken_when_it_is_copied),
+        cmocka_unit_test(copies_without_a_batch_to_take_are_no_steps),
+        cmocka_unit_test(copies_of_a_checkpoint_are_no_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
