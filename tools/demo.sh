@@ -13,8 +13,8 @@ run=$O/demo
 }
 rm -rf "$run"
 
-# A healthy job but for one thing: every sample takes 10 ms to fetch, which two workers cannot hide.
-set -- "$PYTHON" "$root/examples/torch_train.py" --steps 60 --workers 2 --delay 10ms --delay-kind sleep
+# A healthy job but for one thing: every sample takes 20 ms to fetch, which two workers cannot hide.
+set -- "$PYTHON" "$root/examples/torch_train.py" --steps 40 --workers 2 --delay 20ms --delay-kind sleep
 echo "\$ trshim record --no-report -o $run -- $*"
 "$O/trshim" record --no-report -o "$run" -- "$@"
 echo
