@@ -37,8 +37,9 @@ struct options { /* plain data: handed to the ranks as it is */
     } faults[FAULT_MAX];
 };
 
-/* What the training thread (or the one it waits for) is doing when it is not simply running, by precedence. */
-enum state { STATE_HOST, STATE_SYNC, STATE_CHECKPOINT, STATE_DATALOADER, STATE_MAX };
+/* What the training thread (or the one it waits for) is doing when it is not simply running, by precedence. Idle:
+ * it waits for the other thread. */
+enum state { STATE_HOST, STATE_SYNC, STATE_CHECKPOINT, STATE_DATALOADER, STATE_IDLE, STATE_MAX };
 
 struct rank {
     const struct options *o;
@@ -89,9 +90,9 @@ void marks_step_end(const struct rank *r);
 
 /* truth.c: what really happened */
 void truth_init(void);
-void truth_anchor(int step);                    /* the training thread has its batch */
-enum state truth_enter(enum state s);           /* calling thread; returns the state before, to be entered again */
-void truth_other_thread(bool waiting);          /* the training thread waits for the backward thread: that one counts */
+void truth_anchor(int step);           /* the training thread has its batch */
+enum state truth_enter(enum state s);  /* calling thread; returns the state before, to be entered again */
+void truth_other_thread(bool waiting); /* the training thread waits for the backward thread: that one counts */
 int truth_write(const struct rank *r, const char *path);
 
 /* time.c */

@@ -37,13 +37,21 @@ static void backward_finished(void)
     pthread_mutex_unlock(&backward.lock);
 }
 
+static bool enter_backward(void)
+{
+    enum state before = truth_enter(STATE_IDLE);
+    bool wanted = backward_wanted();
+    truth_enter(before);
+    return wanted;
+}
+
 static void *backward_run(void *p)
 {
     struct rank *r = p;
     cudaSetDevice(r->local_rank);
     pthread_setname_np(pthread_self(), "pt_autograd_0");
     truth_enter(STATE_HOST);
-    while (backward_wanted()) {
+    while (enter_backward()) {
         sim_set_tag((uint32_t)r->step + 1);
         for (int i = r->o->layers - 1; i >= 0; i--)
             model_backward(r, i);

@@ -235,10 +235,11 @@ static void write_step(FILE *f, const struct rank *r, int step, const struct win
             "{\"step\":%d,\"rank\":%d,\"start_ns\":%llu,\"end_ns\":%llu,\"compute_ns\":%lld,\"comm_exposed_ns\":0,"
             "\"comm_overlapped_ns\":0,\"copy_exposed_ns\":%lld,\"dataloader_ns\":%lld,\"checkpoint_ns\":%lld,\"sync_"
             "ns\":%lld,"
-            "\"host_ns\":%lld,\"other_ns\":0,\"dataloader_host_wait_ns\":%lld,\"flop\":%llu}\n",
+            "\"host_ns\":%lld,\"other_ns\":%lld,\"dataloader_host_wait_ns\":%lld,\"flop\":%llu}\n",
             step, r->rank, (unsigned long long)w->start, (unsigned long long)w->end, (long long)w->compute,
             (long long)w->copy_exposed, (long long)w->idle[STATE_DATALOADER], (long long)w->idle[STATE_CHECKPOINT],
-            (long long)w->idle[STATE_SYNC], (long long)w->idle[STATE_HOST], (long long)w->host[STATE_DATALOADER], (unsigned long long)r->flop);
+            (long long)w->idle[STATE_SYNC], (long long)w->idle[STATE_HOST], (long long)w->idle[STATE_IDLE],
+            (long long)w->host[STATE_DATALOADER], (unsigned long long)r->flop);
 }
 
 /* One line per step; the parent makes one document of all ranks'. */
