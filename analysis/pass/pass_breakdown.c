@@ -45,6 +45,7 @@ struct window_state {
     size_t next_checkpoint;  /* first that may overlap what is ahead */
     uint64_t content_ns;     /* latest end of anything the thread told of */
     bool ranges;             /* it has DataLoader ranges */
+    uint32_t launcher;       /* thread that launches kernels besides the training thread; 0 none so far */
     struct rank_facts *facts;
 };
 
@@ -208,6 +209,7 @@ static enum layer layer_of(const struct pass_breakdown *self, const struct windo
     case PIECE_COPY: /* asking for it is work */
         return gpu_window_waited(&state->gpu, piece->start_ns, piece->end_ns) ? LAYER_SYNC : LAYER_MAX;
     case PIECE_LAUNCH:
+    case PIECE_BACK:
         return gpu_window_used(&state->gpu) ? LAYER_LAUNCH : LAYER_MAX;
     }
     return LAYER_MAX;
@@ -273,10 +275,29 @@ static struct span copying(const struct pass_breakdown *self, const struct windo
     return (struct span){from, to, LAYER_CHECKPOINT};
 }
 
+/* What the thread that launches besides the training thread did last: its latest launches or its return from a wait. */
+struct launching {
+    uint64_t thread;
+    size_t span;
+    bool waits; /* they are told of */
+};
+
+/* A thread that launches and whose waits are told is at work from one burst of launches, or from the end of a wait, to
+ * its next launches, on a CPU or not: it waits for nothing. Makes the span of what it did before longer. `nr`: the span
+ * that `piece` becomes. */
+static void bridge_launches(struct span *spans, struct launching *last, const struct piece *piece, size_t nr)
+{
+    bool same = last->thread == piece->obj && last->waits;
+    if (piece->kind == PIECE_LAUNCH && same && spans[last->span].end_ns < piece->start_ns)
+        spans[last->span].end_ns = piece->start_ns;
+    *last = (struct launching){piece->obj, nr, same || piece->kind == PIECE_BACK};
+}
+
 static int make_spans(struct pass_breakdown *self, struct window_state *state, uint64_t to_ns, size_t *ret_nr)
 {
     size_t nr_pieces = pieces_before(&state->pieces, to_ns), nr = 0;
     uint64_t fetched_ns = 0; /* end of the latest fetch, as far as waits and reads tell */
+    struct launching launching = {0};
     int rc = reserve_spans(self, nr_pieces + 2 * state->rank->nr_checkpoints + 1);
     if (rc)
         return rc;
@@ -295,6 +316,8 @@ static int make_spans(struct pass_breakdown *self, struct window_state *state, u
         /* A burst that is nothing of its own is blocked only while inside its calls. */
         bool is_burst = (layer == LAYER_BLOCKED || layer == LAYER_SYNC) && piece->busy_ns &&
                         piece->busy_ns < piece->end_ns - piece->start_ns;
+        if (layer == LAYER_LAUNCH)
+            bridge_launches(self->spans, &launching, piece, nr);
         if (layer != LAYER_MAX)
             self->spans[nr++] =
                 (struct span){start_ns, is_burst ? piece->start_ns + piece->busy_ns : piece->end_ns, layer};
@@ -652,9 +675,28 @@ static int see_gpu(struct pass_breakdown *self, struct window_state *state, cons
         return gpu_window_event(&state->gpu, event, self->job->name);
     if (trainer || event->ts_ns <= state->rank->begin_ns)
         return 0;
+    state->launcher = self->job->thread->tid;
+    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_LAUNCH,
+                                                      .start_ns = call->start_ns,
+                                                      .end_ns = call->start_ns + call->dur_ns,
+                                                      .obj = state->launcher});
+}
+
+/* What the thread that launches besides the training thread waited for, or was inside of, is over. */
+static int see_launcher(struct window_state *state, const struct event *event)
+{
+    const struct tr_cuda_call *call = &event->u.cuda_call;
+    const struct tr_wait *wait = &event->u.wait;
+    uint64_t end_ns = 0;
+    if (event->kind == EV_wait)
+        end_ns = wait->start_ns + wait->dur_ns;
+    else if (event->kind == EV_cuda_call && call->act != TR_cuda_act_launch && call->act != TR_cuda_act_graph_launch)
+        end_ns = call->start_ns + call->dur_ns;
+    if (end_ns <= state->rank->begin_ns)
+        return 0;
     return pieces_add(
         &state->pieces,
-        &(struct piece){.kind = PIECE_LAUNCH, .start_ns = call->start_ns, .end_ns = call->start_ns + call->dur_ns});
+        &(struct piece){.kind = PIECE_BACK, .start_ns = end_ns - 1, .end_ns = end_ns, .obj = state->launcher});
 }
 
 static bool is_of_gpu(const struct event *event)
@@ -677,25 +719,29 @@ static int event(void *arg, const struct event *event)
     struct pass_breakdown *self = arg;
     const struct process *process = self->job->process;
     const struct rank *rank = thread_rank(self->job->thread);
-    if (process->role == ROLE_trainer && process->rank && is_of_gpu(event)) {
+    int rc = 0;
+    if (process->role == ROLE_trainer && process->rank && !rank &&
+        self->windows[process->rank->index].launcher == self->job->thread->tid)
+        rc = see_launcher(&self->windows[process->rank->index], event);
+    if (!rc && process->role == ROLE_trainer && process->rank && is_of_gpu(event)) {
         struct window_state *state = &self->windows[process->rank->index];
-        int rc = see_gpu(self, state, event, rank != NULL);
+        rc = see_gpu(self, state, event, rank != NULL);
         if (!rc && event->kind == EV_gpu_until)
             rc = advance(self, state, event->ts_ns);
         if (rc || !rank || event->kind != EV_cuda_call)
             return rc;
     }
-    if (!rank) {
-        if (event->kind == EV_exit)
+    if (!rank || rc) {
+        if (!rc && event->kind == EV_exit)
             see_exit(self, event);
-        else if (self->job->process->role != ROLE_trainer)
+        else if (!rc && self->job->process->role != ROLE_trainer)
             see_loader(self, event);
-        return 0;
+        return rc;
     }
     struct window_state *state = &self->windows[rank->index];
     if (event->ts_ns <= rank->begin_ns)
         return 0; /* before the first window */
-    int rc = add_piece(self, state, event);
+    rc = add_piece(self, state, event);
     if (event->ts_ns > state->content_ns)
         state->content_ns = event->ts_ns;
     return rc ? rc : advance(self, state, event->ts_ns);
