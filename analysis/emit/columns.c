@@ -149,6 +149,24 @@ static const struct column failures[] = {
 };
 COLUMNS(failures);
 
+static const struct column communicators[] = {
+#define R struct report_communicator
+    JSON(R, id) JSON(R, nranks) JSON(R, nr_known) JSON(R, nodes) JSON(R, role) JSON(R, role_confidence)
+    ABSENT("ranks")
+#undef R
+};
+COLUMNS(communicators);
+
+static const struct column transports[] = {
+#define R struct report_transport
+    TEXT(R, comm, NONE, communicator, 3) JSON(R, host) TEXT(R, peer_host, NONE, peer_host, 0) TEXT(R, kind, NONE, kind, 0)
+    TEXT(R, channels, COUNT, channels, 2) JSON(R, connections)
+    {"gdr", COL_TRUTH, offsetof(R, gdr), UNIT_NONE, W_gdr, 1}, {"pxn", COL_TRUTH, offsetof(R, pxn), UNIT_NONE, W_pxn, 3},
+    JSON(R, source) {"agree", COL_TRUTH, offsetof(R, agree), UNIT_NONE, W_none, 0},
+#undef R
+};
+COLUMNS(transports);
+
 static const struct column quality[] = {
 #define R struct report_quality
     TEXT(R, events, COUNT, q_events, 0) TEXT(R, lost, COUNT, q_lost, 0) TEXT(R, unmatched, COUNT, q_unmatched, 0)

@@ -58,6 +58,8 @@ extern const struct columns columns_kernels;     /* struct report_kernel */
 extern const struct columns columns_copies;      /* struct report_copy */
 extern const struct columns columns_gpus;        /* struct report_gpu */
 extern const struct columns columns_memory;      /* struct report_memory, without its arrays */
+extern const struct columns columns_communicators; /* struct report_communicator */
+extern const struct columns columns_transports; /* struct report_transport */
 extern const struct columns columns_owners;      /* struct report_owner */
 extern const struct columns columns_failures;    /* struct report_failure */
 extern const struct columns columns_quality;     /* struct report_quality */

@@ -237,8 +237,10 @@ int emit_json(struct report *report, FILE *out)
     json_row(json);
     breakdown(json, report);
     empty(json, "collectives");
-    empty(json, "communicators");
-    empty(json, "transports");
+    json_row(json);
+    TABLE(json, report, communicators);
+    json_row(json);
+    TABLE(json, report, transports);
     json_row(json);
     TABLE(json, report, kernels);
     json_row(json);

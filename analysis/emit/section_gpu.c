@@ -1,4 +1,4 @@
-/* section_gpu.c - GPUs, their kernels and copies, and their memory as tables. */
+/* section_gpu.c - GPUs, their kernels and copies, their memory, and what connects them as tables. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -86,4 +86,22 @@ int section_memory(const struct page *page)
                                        .nr = report->nr_memory,
                                        .size = sizeof *report->memory,
                                        .title = W_gpu_memory});
+}
+
+static const char *transport_host(const void *row)
+{
+    const struct report_transport *transport = row;
+    return transport->host ? transport->host : "?";
+}
+
+int section_transports(const struct page *page)
+{
+    const struct report *report = page->report;
+    return list(page, &(struct listed){.columns = &columns_transports,
+                                       .rows = report->transports,
+                                       .nr = report->nr_transports,
+                                       .size = sizeof *report->transports,
+                                       .title = W_transports,
+                                       .heading = W_own_host,
+                                       .name = transport_host});
 }

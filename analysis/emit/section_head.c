@@ -117,7 +117,7 @@ int section_head(const struct page *page)
         ranks_part(&line);
     if (report->mean.steps)
         steps_part(&line);
-    if (report->last_ns > report->first_ns)
+    if (report->last_ns > report->first_ns && (report->nr_ranks || report->nr_per_rank || !report->nr_transports))
         part(&line, units_time((double)(report->last_ns - report->first_ns)).text);
     if (report->quality.lost) {
         double all = (double)report->quality.lost + (double)report->quality.events;

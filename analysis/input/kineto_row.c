@@ -344,5 +344,19 @@ bool kineto_looks_like_json(const char *path)
         at = 3;
     while (at < len && isspace((unsigned char)first[at]))
         at++;
-    return at < len && (first[at] == '{' || first[at] == '[');
+    if (at < len && first[at] == '[') {
+        /* An array of rows; not the "[rank0]:" of a log. */
+        for (at++; at < len && isspace((unsigned char)first[at]); at++)
+            ;
+        return at >= len || first[at] == '{' || first[at] == ']';
+    }
+    return at < len && first[at] == '{';
+}
+
+bool kineto_begins_with(const char *path, const char *with)
+{
+    char first[64];
+    ssize_t len = first_bytes(path, first, sizeof(first)), wanted = (ssize_t)strlen(with);
+
+    return len >= wanted && memcmp(first, with, wanted) == 0;
 }

@@ -65,6 +65,9 @@ int kineto_read(const char *path, kineto_row_fn fn, void *arg, struct kineto_abo
 /* Whether the file or pipe looks like JSON, compressed or not, by its first bytes; they stay where they are. */
 bool kineto_looks_like_json(const char *path);
 
+/* Whether what is at `path` begins with that; a pipe is not consumed. */
+bool kineto_begins_with(const char *path, const char *with);
+
 /* A number as written, in ns per `unit_ns`, exactly, rounded down. False (nothing set) if it is none or too large. */
 bool kineto_number(const char *text, size_t len, int64_t unit_ns, int64_t *ret);
 

@@ -12,7 +12,9 @@
 #include "analysis/input/hosts.h"
 #include "analysis/input/kineto_row.h"
 #include "analysis/input/merge.h"
+#include "analysis/input/nccl_log.h"
 #include "analysis/input/source.h"
+#include "analysis/input/text_form.h"
 
 struct trace {
     struct hosts hosts;
@@ -32,6 +34,28 @@ static int open_dir(const char *path, struct trace *trace, char **ret_error)
     return rc == -ENOENT && !*ret_error ? source_ctf_open(path, &trace->hosts, &trace->sources, ret_error) : rc;
 }
 
+/* A log in which NCCL wrote. 1 if it is one and was added, 0 if it is not, or -errno. */
+static int open_nccl_log(const char *path, bool pipe, struct trace *trace, char **ret_error)
+{
+    int rc, fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return unreadable(path, -errno, ret_error);
+    if (pipe) {
+        int copy = nccl_log_spool(fd);
+        close(fd);
+        if (copy < 0)
+            return unreadable(path, copy, ret_error);
+        fd = copy;
+    }
+    if (!nccl_log_is_one(fd)) {
+        close(fd);
+        return 0;
+    }
+    rc = source_nccl_log_open(fd, path, &trace->hosts, &trace->sources);
+    return rc < 0 ? rc : 1;
+}
+
 /* Recognises what is at `path` by looking at it and hands it to its source. */
 static int open_path(const char *path, struct trace *trace, char **ret_error)
 {
@@ -45,6 +69,11 @@ static int open_path(const char *path, struct trace *trace, char **ret_error)
         return open_dir(path, trace, ret_error);
     if (kineto_looks_like_json(path))
         return source_kineto_open(path, &trace->hosts, &trace->sources, ret_error);
+    if (!kineto_begins_with(path, TEXT_HEADER)) {
+        int rc = open_nccl_log(path, S_ISFIFO(st.st_mode), trace, ret_error);
+        if (rc != 0)
+            return rc < 0 ? rc : 0;
+    }
     return source_text_open(path, &trace->hosts, &trace->sources, ret_error);
 }
 

@@ -1,7 +1,7 @@
 /* trace.h - all inputs of one command as one stream of events in time order.
  *
  * PATHs may be LTTng trace directories (one or many hosts, rotations), events text files, or Kineto traces (one file
- * per rank, or a directory of them); the kind is recognised.
+ * per rank, or a directory of them), or logs with what NCCL wrote; the kind is recognised.
  * A trace can be scanned several times: the report first surveys the small channels, then streams everything.
  * Nothing here prints: what was wrong with an input is in trace_inputs(). */
 #ifndef TRSHIM_ANALYSIS_TRACE_H
@@ -18,7 +18,7 @@ struct trace;
 /* One input as the report lists it. Counters are those of the last full scan. */
 struct trace_input {
     const char *path;
-    const char *kind; /* "lttng", "events", "kineto" */
+    const char *kind; /* "lttng", "events", "kineto", "nccl-log" */
     uint64_t events;  /* events delivered */
     uint64_t lost;    /* events the recorder dropped (discarded events and packets) */
     uint64_t unknown; /* events of kinds this program does not know */

@@ -95,6 +95,7 @@ struct facts {
     struct group_facts *groups; /* owned */
     size_t nr_groups;
     struct start_facts start;
+    const struct transport *transport; /* what NCCL said; borrowed from its pass */
     uint64_t lost, unknown; /* of the inputs */
     bool profile;           /* one of them is a profiler's: few steps, no events of files, waits and workers */
 

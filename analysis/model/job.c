@@ -252,6 +252,7 @@ static int learn_proc(struct job *job, uint32_t host, const struct tr_proc *proc
     if (!process)
         return -ENOMEM;
     process->announced = true;
+    process->logged |= proc->how == TR_proc_how_log;
     process->ppid = proc->ppid;
     process->parent = job_process(job, host, proc->ppid, proc->start_ns);
     if (proc->start_ns && (proc->start_ns < process->start_ns || !process->start_ns))

@@ -87,6 +87,7 @@ struct process {
     struct process *parent; /* NULL unknown or not recorded; set by job_settle() */
     uint64_t start_ns, last_ns;
     uint64_t exit_ns; /* 0: it did not say that it ended */
+    bool logged;      /* known only from what it wrote to a log */
     bool cut;         /* what is told of it ended by intention, before it did */
     int32_t rank_env, world, local_rank, attempt;
     char *comm, *cmd, *host_name; /* owned */

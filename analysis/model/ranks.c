@@ -204,7 +204,7 @@ static struct process *only_candidate(const struct job *job)
 {
     struct process *best = NULL;
     for (struct process *process = job->first; process; process = process->next) {
-        if (!process->threads || (process->parent && process->parent->threads))
+        if (!process->threads || process->logged || (process->parent && process->parent->threads))
             continue;
         if (!best || process->last_ns - process->start_ns > best->last_ns - best->start_ns)
             best = process;

@@ -37,6 +37,8 @@ static int finish(void *arg, struct report *report)
     report->steps.confidence = job->confidence;
     if (!job->nr_events)
         return 0;
+    if (!job->nr_ranks && job->first && job->first->logged)
+        return report_note(report, "nccl-log", NULL);
     if (job->found == ANCHORS_run)
         return report_note(report, "no-steps", NULL);
     if (job->method == ANCHORS_run) {

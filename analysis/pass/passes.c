@@ -4,9 +4,9 @@
 #include "analysis/pass/pass.h"
 
 extern const struct pass pass_job, pass_steps, pass_breakdown, pass_gpu, pass_memory, pass_io, pass_workers,
-    pass_checkpoints;
+    pass_checkpoints, pass_transport;
 extern const struct pass find_cpu, find_storage, find_dataloader, find_checkpoint, find_disk, find_memory, find_gpu,
-    find_start, find_quality;
+    find_start, find_nccl, find_quality;
 
 /* One a line. */
 /* clang-format off */
@@ -19,6 +19,7 @@ const struct pass *const passes[] = {
     &pass_io,
     &pass_workers,
     &pass_checkpoints,
+    &pass_transport,
     &find_cpu,
     &find_storage,
     &find_dataloader,
@@ -27,6 +28,7 @@ const struct pass *const passes[] = {
     &find_memory,
     &find_gpu,
     &find_start,
+    &find_nccl,
     &find_quality,
     NULL,
 };

@@ -193,6 +193,29 @@ struct report_memory {
     size_t nr_failures;
 };
 
+/* ---- NCCL ---- */
+
+struct report_communicator {
+    const char *id;          /* NCCL's, or "N ranks" where it gave none */
+    int64_t nranks;
+    uint64_t nr_known;       /* ranks whose host is known */
+    uint64_t nodes;          /* hosts of those */
+    const char *role;        /* NULL unknown */
+    double role_confidence;  /* NAN unknown */
+};
+
+/* What one host says about its connections of one kind to another, or within itself. */
+struct report_transport {
+    const char *comm, *host, *peer_host; /* NULL unknown */
+    const char *kind;                    /* "NET/IB", "NET/Socket", "NET/<plugin>", "P2P", "SHM" */
+    uint64_t channels;                   /* different ones, at most 64 are told apart */
+    uint64_t connections;                /* as told by ends on this host */
+    int gdr;                             /* 1 all of them, 0 not all, -1 not a network */
+    int pxn;                             /* 1 some go over another rank's NIC, 0 none, -1 not a network */
+    const char *source;                  /* "log" */
+    int agree;                           /* of several sources; -1: there is one only */
+};
+
 enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH, SEVERITY_MAX };
 
 extern const char *const severity_names[SEVERITY_MAX]; /* "low", "medium", "high" */
@@ -270,6 +293,10 @@ struct report {
     size_t nr_gpus;
     struct report_memory *memory;
     size_t nr_memory;
+    struct report_communicator *communicators;
+    size_t nr_communicators;
+    struct report_transport *transports;
+    size_t nr_transports;
     struct report_finding *findings; /* by severity, lost time, id; from report_finish() on */
     size_t nr_findings;
     struct report_note *notes;
@@ -295,6 +322,8 @@ int report_add_kernel(struct report *report, const struct report_kernel *row);
 int report_add_copy(struct report *report, const struct report_copy *row);
 int report_add_gpu(struct report *report, const struct report_gpu *row);
 int report_add_memory(struct report *report, const struct report_memory *row);
+int report_add_communicator(struct report *report, const struct report_communicator *row);
+int report_add_transport(struct report *report, const struct report_transport *row);
 int report_add_checkpoint(struct report *report, const struct report_checkpoint *row);
 
 /* Adds a step window and updates breakdowns, counts and series. Rows may come in any order; a rank's flags must be

@@ -1,0 +1,178 @@
+/* pass_transport.c - which transport NCCL used: communicators and connections by host. What is wrong with them is
+ * find_nccl.c's question. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model/facts.h"
+#include "analysis/model/job.h"
+#include "analysis/model/transport.h"
+#include "analysis/pass/pass.h"
+#include "analysis/report/report.h"
+
+struct pass_transport {
+    struct job *job;
+    struct transport transport;
+};
+
+/* Edges of one communicator, host, peer and kind. */
+struct row {
+    const struct transport_comm *comm;
+    uint32_t host, peer;
+    const char *kind;
+    uint64_t channels, edges, gdr, pxn;
+};
+
+static void *new (const struct options *options, struct job *job, struct report *report)
+{
+    struct pass_transport *self = calloc(1, sizeof(*self));
+    (void)options;
+    (void)report;
+    if (self)
+        self->job = job;
+    return self;
+}
+
+static int event(void *arg, const struct event *event)
+{
+    struct pass_transport *self = arg;
+    return transport_event(&self->transport, event);
+}
+
+static const char *host_name(const struct transport *transport, uint32_t host)
+{
+    return host < transport->nr_hosts ? transport->hosts[host].name : NULL;
+}
+
+static void comm_name(const struct transport_comm *comm, char *text, size_t size)
+{
+    if (comm->id)
+        snprintf(text, size, "0x%" PRIx64, comm->id);
+    else
+        snprintf(text, size, "%d ranks", comm->nranks);
+}
+
+static int add_communicator(struct report *report, const struct transport *transport, const struct transport_comm *comm)
+{
+    struct report_communicator row = {.nranks = comm->nranks, .role_confidence = NAN};
+    char *seen = calloc(1, transport->nr_hosts + 1), id[32];
+
+    if (!seen)
+        return -ENOMEM;
+    for (int32_t i = 0; i < comm->nranks; i++)
+        if (comm->hosts[i] < transport->nr_hosts) {
+            row.nr_known++;
+            row.nodes += !seen[comm->hosts[i]];
+            seen[comm->hosts[i]] = 1;
+        }
+    free(seen);
+    comm_name(comm, id, sizeof(id));
+    row.id = id;
+    return report_add_communicator(report, &row);
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    if (x->comm != y->comm)
+        return x->comm < y->comm ? -1 : 1;
+    if (x->host != y->host)
+        return x->host < y->host ? -1 : 1;
+    if (x->peer != y->peer)
+        return x->peer < y->peer ? -1 : 1;
+    return strcmp(x->kind, y->kind);
+}
+
+/* By names of hosts and kinds alone, so that equal inputs give equal reports. */
+static int by_place(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    int64_t n = x->comm ? x->comm->nranks : 0, m = y->comm ? y->comm->nranks : 0;
+    uint64_t p = x->comm ? x->comm->id : 0, q = y->comm ? y->comm->id : 0;
+    if (n != m)
+        return n > m ? -1 : 1;
+    if (p != q)
+        return p < q ? -1 : 1;
+    if (x->host != y->host)
+        return x->host < y->host ? -1 : 1;
+    if (x->peer != y->peer)
+        return x->peer < y->peer ? -1 : 1;
+    return strcmp(x->kind, y->kind);
+}
+
+static int add_transport(struct report *report, const struct transport *transport, const struct row *row)
+{
+    bool net = row->kind[0] == 'N';
+    char id[32];
+
+    if (row->comm)
+        comm_name(row->comm, id, sizeof(id));
+    return report_add_transport(report,
+                                &(struct report_transport){.comm = row->comm ? id : NULL,
+                                                           .host = host_name(transport, row->host),
+                                                           .peer_host = host_name(transport, row->peer),
+                                                           .kind = row->kind,
+                                                           .channels = (uint64_t)__builtin_popcountll(row->channels),
+                                                           .connections = row->edges,
+                                                           .gdr = net ? row->gdr == row->edges : -1,
+                                                           .pxn = net ? row->pxn > 0 : -1,
+                                                           .source = "log",
+                                                           .agree = -1});
+}
+
+static size_t collect(const struct transport *transport, struct row *rows)
+{
+    size_t nr = 0, kept = 0;
+
+    for (const struct transport_edge *edge = transport->edges; edge; edge = edge->next)
+        rows[nr++] = (struct row){edge->comm, edge->host, transport_peer(edge), edge->kind, edge->channels,
+                                  1,          edge->gdr,  edge->proxy >= 0};
+    qsort(rows, nr, sizeof(*rows), by_row);
+    for (size_t i = 0; i < nr; i++)
+        if (kept && by_row(&rows[kept - 1], &rows[i]) == 0) {
+            rows[kept - 1].channels |= rows[i].channels;
+            rows[kept - 1].edges += rows[i].edges;
+            rows[kept - 1].gdr += rows[i].gdr;
+            rows[kept - 1].pxn += rows[i].pxn;
+        } else {
+            rows[kept++] = rows[i];
+        }
+    qsort(rows, kept, sizeof(*rows), by_place);
+    return kept;
+}
+
+static int finish(void *arg, struct report *report)
+{
+    struct pass_transport *self = arg;
+    const struct transport *transport = &self->transport;
+    size_t nr = 1;
+    int rc = 0;
+
+    self->job->facts->transport = transport;
+    for (const struct transport_comm *comm = transport->comms; comm && !rc; comm = comm->next)
+        rc = add_communicator(report, transport, comm);
+    for (const struct transport_edge *edge = transport->edges; edge; edge = edge->next)
+        nr++;
+    struct row *rows = malloc(nr * sizeof(*rows));
+    if (!rows)
+        return -ENOMEM;
+    nr = collect(transport, rows);
+    for (size_t i = 0; i < nr && !rc; i++)
+        rc = add_transport(report, transport, &rows[i]);
+    free(rows);
+    return rc;
+}
+
+static void pass_free(void *arg)
+{
+    struct pass_transport *self = arg;
+    if (self)
+        transport_done(&self->transport);
+    free(self);
+}
+
+const struct pass pass_transport = {"transport", "communicators, and what connects their ranks", new, event, finish,
+                                    pass_free};
