@@ -179,12 +179,13 @@ static bool find_functions(void *lib)
  * records. Without them kernels have no launch time. */
 static bool enable_launch_calls(uint32_t version)
 {
-    static const uint32_t runtime[] = {CBID_cudaLaunchKernel, CBID_cudaLaunchCooperativeKernel, CBID_cudaGraphLaunch,
-                                       CBID_cudaLaunchKernelExC};
-    static const uint32_t driver[] = {CBID_cuLaunchKernel, CBID_cuGraphLaunch, CBID_cuLaunchKernelEx};
+#define CALL(name, cbid) cbid,
+    static const uint32_t runtime[] = {CUPTI_RUNTIME_LAUNCHES(CALL) CUPTI_RUNTIME_LAUNCHES_13(CALL)};
+    static const uint32_t driver[] = {CUPTI_DRIVER_LAUNCHES(CALL)};
+#undef CALL
     if (version < CUPTI_HAS_SINGLE_CALLS || !cupti.enable_runtime_call || !cupti.enable_driver_call)
         return false;
-    for (size_t i = 0; i < sizeof(runtime) / sizeof(*runtime); i++)
+    for (size_t i = 0; i < sizeof(runtime) / sizeof(*runtime); i++) /* one that this version does not have is refused */
         (void)cupti.enable_runtime_call(runtime[i], 1);
     for (size_t i = 0; i < sizeof(driver) / sizeof(*driver); i++)
         (void)cupti.enable_driver_call(driver[i], 1);
@@ -247,7 +248,7 @@ void gpu_start(void)
     bool on = !process.excluded && turn_on();
     atomic_store(&state, on ? ON : OFF);
     if (on) {
-        atexit(gpu_stop); /* runs before CUDA's own end: last in, first out */
+        atexit(gpu_stop);     /* runs before CUDA's own end: last in, first out */
         send_until(now_ns()); /* so that readers know from the begin that we tell how far it is complete */
     } else {
         EMIT(gap, process.pid, .why = TR_gap_why_gpu, .on = 1);

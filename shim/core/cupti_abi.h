@@ -87,16 +87,29 @@ enum {
 };
 enum { CUPTI_PAGEABLE = 1, CUPTI_PINNED = 2, CUPTI_ON_DEVICE = 3, CUPTI_ARRAY = 4, CUPTI_MANAGED = 5 };
 
-/* Calls whose begin we want: what launches kernels (cupti_runtime_cbid.h, cupti_driver_cbid.h). */
-enum {
-    CBID_cudaLaunchKernel = 211,
-    CBID_cudaLaunchCooperativeKernel = 269,
-    CBID_cudaGraphLaunch = 311,
-    CBID_cudaLaunchKernelExC = 430,
-    CBID_cuLaunchKernel = 307,
-    CBID_cuGraphLaunch = 514,
-    CBID_cuLaunchKernelEx = 652
-};
+/* Calls whose begin we want: what launches kernels (cupti_runtime_cbid.h, cupti_driver_cbid.h). What nvcc 13 compiles
+ * launches by __cudaLaunchKernel; the _ptsz forms are those of programs with a default stream per thread. */
+#define CUPTI_RUNTIME_LAUNCHES(CALL)                                                                                   \
+    CALL(cudaLaunchKernel_v7000, 211)                                                                                  \
+    CALL(cudaLaunchKernel_ptsz_v7000, 214)                                                                             \
+    CALL(cudaLaunchCooperativeKernel_v9000, 269)                                                                       \
+    CALL(cudaLaunchCooperativeKernel_ptsz_v9000, 270)                                                                  \
+    CALL(cudaGraphLaunch_v10000, 311)                                                                                  \
+    CALL(cudaGraphLaunch_ptsz_v10000, 312)                                                                             \
+    CALL(cudaLaunchKernelExC_v11060, 430)                                                                              \
+    CALL(cudaLaunchKernelExC_ptsz_v11060, 431)
+#define CUPTI_RUNTIME_LAUNCHES_13(CALL)                                                                                \
+    CALL(__cudaLaunchKernel_v13000, 505)                                                                               \
+    CALL(__cudaLaunchKernel_ptsz_v13000, 506)
+#define CUPTI_DRIVER_LAUNCHES(CALL)                                                                                    \
+    CALL(cuLaunchKernel, 307)                                                                                          \
+    CALL(cuLaunchKernel_ptsz, 442)                                                                                     \
+    CALL(cuLaunchCooperativeKernel, 477)                                                                               \
+    CALL(cuLaunchCooperativeKernel_ptsz, 478)                                                                          \
+    CALL(cuGraphLaunch, 514)                                                                                           \
+    CALL(cuGraphLaunch_ptsz, 515)                                                                                      \
+    CALL(cuLaunchKernelEx, 652)                                                                                        \
+    CALL(cuLaunchKernelEx_ptsz, 653)
 
 /* The version that cuptiGetVersion tells from which single calls can be asked for: CUDA 12.5. */
 #define CUPTI_HAS_SINGLE_CALLS 23

@@ -12,6 +12,7 @@
 
 #define NR_CALLS (1u << 16)      /* calls in flight: more than a launch queue holds */
 #define NR_WAITING (1u << 14)    /* kernels whose call is not known yet */
+#define NEAR_NS 10000000u     /* two records of one id that begin this close are one call */
 #define FORGET_NS 60000000000ull /* a call that brought no kernel in this time failed, or was lost */
 
 struct launch {
@@ -68,8 +69,17 @@ static void release_waiting(void)
 static void note_launch(const struct cupti_api *api)
 {
     struct launch *l = &launches[api->correlation & (NR_CALLS - 1)];
+    uint64_t start_ns = monotonic(api->start);
+    /* The driver's call inside the runtime's may be told as well, under the same id: the outer one counts, and what has
+     * been answered stays so. */
+    if (atomic_load_explicit(&l->correlation, memory_order_acquire) == api->correlation &&
+        start_ns - atomic_load_explicit(&l->start_ns, memory_order_relaxed) + NEAR_NS < 2 * NEAR_NS) {
+        if (start_ns < atomic_load_explicit(&l->start_ns, memory_order_relaxed))
+            atomic_store_explicit(&l->start_ns, start_ns, memory_order_relaxed);
+        return;
+    }
     l->tid = api->thread;
-    atomic_store_explicit(&l->start_ns, monotonic(api->start), memory_order_relaxed);
+    atomic_store_explicit(&l->start_ns, start_ns, memory_order_relaxed);
     atomic_store_explicit(&l->answered, false, memory_order_relaxed);
     atomic_store_explicit(&l->correlation, api->correlation, memory_order_release);
 }

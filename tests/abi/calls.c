@@ -8,6 +8,8 @@
 #ifdef CHECK_CUDART
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM /* declares the _ptsz forms */
 #include <cuda_runtime_api.h>
+#define __cudaLaunchKernel(...) 0 /* declared for nvcc only: crt/device_functions.h */
+#define __cudaLaunchKernel_ptsz(...) 0
 #if CUDART_VERSION < 12050
 #define cudaGetDriverEntryPointByVersion(...) 0 /* came with 12.5 */
 #endif
