@@ -234,8 +234,10 @@ static const struct argp argp = {
     parse,
     "PATH...",
     "Says where each step's time went, and what costs most of it.\v"
-    "PATH is a trace directory (of one or many hosts), a trace of torch.profiler (.json, .json.gz; one of each rank) or "
-    "an events text file; the kind is recognised. Several are one run.\n\nExit status: 0; 1 if --fail-on is met; 2 for an error.",
+    "PATH is a trace directory (of one or many hosts), a trace of torch.profiler (.json, .json.gz; one of each rank) "
+    "or "
+    "an events text file, or a log with what NCCL wrote (NCCL_DEBUG=INFO); the kind is recognised. Several are one "
+    "run.\n\nExit status: 0; 1 if --fail-on is met; 2 for an error.",
     NULL,
     NULL,
     NULL};

@@ -12,6 +12,7 @@
 struct transport_thread {
     struct transport_thread *next;
     struct transport_comm *comm; /* being made, or made last */
+    size_t nr_pending;           /* edges whose communicator is not known yet */
 };
 
 struct transport_process {
@@ -175,11 +176,13 @@ static int on_comm(struct transport *t, const struct event *event)
         return rc;
     process->key = row->id ? row->id : (uint64_t)row->nranks;
     know_rank(comm, row->rank, event->host);
-    for (struct transport_edge *edge = t->edges; row->state == TR_nccl_state_made && edge; edge = edge->next)
+    bool settles = row->state == TR_nccl_state_made && thread->nr_pending;
+    for (struct transport_edge *edge = t->edges; settles && edge; edge = edge->next)
         if (!edge->comm && edge->thread == thread) {
             edge->comm = comm;
             know_edge(edge);
         }
+    thread->nr_pending = row->state == TR_nccl_state_made ? 0 : thread->nr_pending;
     thread->comm = row->id || row->state == TR_nccl_state_begun ? comm : NULL;
     return 0;
 }
@@ -209,6 +212,7 @@ static int on_channel(struct transport *t, const struct event *event)
             (struct transport_edge){t->edges, thread->comm,  thread,      event->host, row->from, row->to, row->proxy,
                                     row->way, row->gdr != 0, row->device, 0,           0,         kind};
         t->edges = edge;
+        thread->nr_pending += !edge->comm;
         know_edge(edge);
     }
     edge->channels |= 1ull << row->channel % 64;
