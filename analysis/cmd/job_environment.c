@@ -75,8 +75,9 @@ void job_environment_set(void *arg)
         setenv("LD_PRELOAD", preload, 1);
     }
     setenv("LTTNG_HOME", env->session.home, 1);
-    /* A daemon that hangs may cost each program's start this much; 0 would lose the events of short ones. */
-    setenv("LTTNG_UST_REGISTER_TIMEOUT", "100", 0);
+    /* A daemon that hangs may cost the start of each recorded program this much. On a busy machine 100 ms were too few:
+     * whole DataLoader workers were missing from the trace. */
+    setenv("LTTNG_UST_REGISTER_TIMEOUT", "1000", 0);
     /* LTTng would read the headers of every library, through our hooks. */
     setenv("LTTNG_UST_WITHOUT_BADDR_STATEDUMP", "1", 1);
     snprintf(text, sizeof(text), "%s/control", env->session.home);
