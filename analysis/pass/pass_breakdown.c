@@ -696,7 +696,7 @@ static int see_launcher(struct window_state *state, const struct event *event)
         return 0;
     return pieces_add(
         &state->pieces,
-        &(struct piece){.kind = PIECE_BACK, .start_ns = end_ns - 1, .end_ns = end_ns, .obj = state->launcher});
+        &(struct piece){.kind = PIECE_BACK, .start_ns = end_ns, .end_ns = end_ns + 1, .obj = state->launcher});
 }
 
 static bool is_of_gpu(const struct event *event)
