@@ -147,7 +147,7 @@ static void find_sockets(const struct transport *t, struct report *report)
 
     for (size_t i = 0; i < t->nr_hosts && !shared; i++)
         shared = count_edges(t, i, socket_edge) ? socket_reason(t, &t->hosts[i]) : NULL;
-    for (size_t i = t->nr_hosts; i-- > 0;) {
+    for (size_t i = 0; i < t->nr_hosts; i++) {
         const char *reason = socket_reason(t, &t->hosts[i]);
         if (count_edges(t, i, socket_edge))
             tell_socket(t, report, i, reason ? reason : shared);

@@ -287,13 +287,25 @@ void finding_other(struct finding *finding, const char *key)
 
 /* ---- rendering */
 
+/* "a, b, c +5": the parameter {hosts}, which every finding about hosts has. */
+#define HOSTS_SHOWN 3
+static const char *host_list(const struct finding *f)
+{
+    const char *list = NULL;
+    for (size_t i = 0; i < f->row.nr_hosts && i < HOSTS_SHOWN; i++)
+        list = report_strf(f->report, "%s%s%s", list ? list : "", i ? ", " : "", f->row.hosts[i]);
+    if (list && f->row.nr_hosts > HOSTS_SHOWN)
+        list = report_strf(f->report, "%s +%zu", list, f->row.nr_hosts - HOSTS_SHOWN);
+    return list;
+}
+
 static const char *find_param(void *arg, const char *name)
 {
     const struct finding *f = arg;
     for (const struct param *p = f->params; p; p = p->next)
         if (!strcmp(p->name, name))
             return p->value;
-    return NULL;
+    return strcmp(name, "hosts") ? NULL : host_list(f);
 }
 
 /* NULL when memory ran out or there is no such sentence; both are kept as the report's error. */

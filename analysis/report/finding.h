@@ -40,7 +40,7 @@ void finding_lost(struct finding *finding, int64_t ns_per_rank, double gpu_secon
 /* id of the finding this one follows from. */
 void finding_caused_by(struct finding *finding, const char *id);
 
-/* Parameters. The last value of a name counts. */
+/* Parameters. The last value of a name counts. {hosts} is there without being set, where hosts were added. */
 void finding_set(struct finding *finding, const char *param, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void finding_set_bytes(struct finding *finding, const char *param, double bytes);           /* 3.1 GiB */
