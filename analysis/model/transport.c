@@ -241,10 +241,27 @@ static int tell_desync(struct transport *t, const struct transport_call *a, cons
         return -ENOMEM;
     d->found = true;
     d->ordinal = a->ordinal;
+    d->by_size = a->key <= TRANSPORT_RANKS_MAX;
     d->first_host = a->host;
     d->second_host = b->host;
     d->first_pid = a->pid;
     d->second_pid = b->pid;
+    return 0;
+}
+
+/* Without an id a communicator is known by its size, as long as each process has one of that size. */
+#define BY_SIZE (1ull << 63)
+static int check_size(struct transport *t, const struct event *event)
+{
+    const struct tr_nccl_call *row = &event->u.nccl_call;
+    struct transport_process *first;
+    int rc = process_comm(t, event, BY_SIZE | (uint32_t)row->nranks, &first);
+
+    if (rc)
+        return rc;
+    t->ambiguous |= first->called && first->key != row->comm;
+    first->called = true;
+    first->key = row->comm;
     return 0;
 }
 
@@ -266,6 +283,8 @@ static int on_call(struct transport *t, const struct event *event)
     process->ordinal = row->ordinal;
     if (process->repeats || strcmp(row->op, "Send") == 0 || strcmp(row->op, "Recv") == 0)
         return 0;
+    if (process->key <= TRANSPORT_RANKS_MAX && (rc = check_size(t, event)))
+        return rc;
     if (!t->calls && !(t->calls = calloc(CALLS_MAX, sizeof(*t->calls))))
         return -ENOMEM;
     uint64_t key = process->key ? process->key : (uint64_t)(uint32_t)row->nranks;

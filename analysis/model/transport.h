@@ -60,6 +60,7 @@ struct transport_edge {
 /* A collective that two ranks entered as different ones. */
 struct transport_desync {
     bool found;
+    bool by_size; /* their communicator is known by its size only */
     uint64_t ordinal;
     char *first, *second; /* op and count */
     uint32_t first_host, second_host, first_pid, second_pid;
@@ -75,6 +76,7 @@ struct transport {
     struct transport_process *processes;
     struct transport_call *calls; /* ring of CALLS_MAX */
     struct transport_desync desync;
+    bool ambiguous; /* a process has several communicators of one size that have no id */
     uint64_t nr_events, nr_calls, highest_ordinal, last_call; /* last_call: how many events came up to it */
 };
 

@@ -505,7 +505,7 @@ static void find_desync(const struct transport *t, struct report *report)
 {
     const struct transport_desync *d = &t->desync;
 
-    if (d->found) {
+    if (d->found && !(d->by_size && t->ambiguous)) {
         struct finding *finding = finding_raise(report, "collective-desync", NULL, SEVERITY_HIGH, 0.8);
         finding_add_host(finding, t->hosts[d->first_host].name);
         finding_add_host(finding, t->hosts[d->second_host].name);

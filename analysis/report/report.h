@@ -196,12 +196,12 @@ struct report_memory {
 /* ---- NCCL ---- */
 
 struct report_communicator {
-    const char *id;          /* NCCL's, or "N ranks" where it gave none */
+    const char *id; /* NCCL's, or "N ranks" where it gave none */
     int64_t nranks;
-    uint64_t nr_known;       /* ranks whose host is known */
-    uint64_t nodes;          /* hosts of those */
-    const char *role;        /* NULL unknown */
-    double role_confidence;  /* NAN unknown */
+    uint64_t nr_known;      /* ranks whose host is known */
+    uint64_t nodes;         /* hosts of those */
+    const char *role;       /* NULL unknown */
+    double role_confidence; /* NAN unknown */
 };
 
 /* What one host says about its connections of one kind to another, or within itself. */

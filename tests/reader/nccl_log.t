@@ -23,6 +23,8 @@ report "$logs/cut.log"
 is "lines cut into each other" "$(transports | sort)" "h1 h1 P2P 1 None None
 h1 h1 SHM 1 None None
 h2 None NET/My Net 1 True True"
+report "$logs/two-groups.log"
+is "numbers of two communicators of one size are not compared" "$(ids)" ""
 "$TR" report --json - <"$logs/fallback.log" >"$scratch/json"
 is "standard input" "$(ids)" "harmful-env nccl-socket-fallback"
 cat "$logs/fallback.log" | "$TR" report --json - >"$scratch/json"
