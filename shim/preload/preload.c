@@ -218,18 +218,20 @@ void shim_attend(void)
 {
     if (!constructed)
         return; /* another library's constructor came first */
-    shim_attention = 0;
+    if (shim_tls.in_vfork && shim_in_vfork_child(&shim_tls))
+        return; /* the mark is our parent's to see */
     atomic_fetch_add(&library_generation, 1);
-    if (shim_tls.in_vfork && shim_in_vfork_child(&shim_tls)) {
-        shim_attention = 1; /* the mark is our parent's to see */
+    if (core) {
+        shim_attention = 0; /* the core looks at after_dlopen itself, when no dlopen can be under way */
         return;
     }
-    if (!core && shim_tls.after_dlopen) {
-        shim_tls.after_dlopen = 0;
-        if (maps_something_interesting()) {
-            load_core(1);
-            shim_tls.after_dlopen = 1; /* for the core */
-        }
+    /* Without a core it is for the thread that called dlopen to look: another would wait for the loader's lock. */
+    if (!shim_tls.after_dlopen)
+        return;
+    shim_attention = 0;
+    shim_tls.after_dlopen = 0;
+    if (maps_something_interesting()) {
+        load_core(1);
+        shim_tls.after_dlopen = 1; /* for the core */
     }
-    /* The core looks at after_dlopen itself, at a moment when no dlopen can be under way. */
 }

@@ -2,7 +2,8 @@
  *
  * vfork returns twice on one stack, so nobody may have a frame between it and its caller. dlopen finds relative names
  * by the RUNPATH of its caller, whom it knows by the return address. Both stubs leave a mark in the thread's shim_tls
- * (offsets checked in preload.c) and jump to the real function; the next hook of the thread sees the mark. */
+ * (offsets checked in preload.c) and jump to the real function; the next hook of the thread sees the mark. dlopen also asks
+ * for attention, so that hooks whose gate is closed look as well. */
 #include "shim/preload/stubs.h"
 
 #if defined(__x86_64__)
@@ -16,7 +17,9 @@
         endbr64
         movq    shim_tls@gottpoff(%rip), %rax
         movb    $1, %fs:\mark(%rax)
+        .if \mark == SHIM_TLS_AFTER_DLOPEN
         movb    $1, shim_attention(%rip)
+        .endif
         movq    \real(%rip), %rax
         testq   %rax, %rax
         jz      1f
@@ -54,8 +57,10 @@
         add     x9, x9, x10
         mov     w10, #1
         strb    w10, [x9, #\mark]
+        .if \mark == SHIM_TLS_AFTER_DLOPEN
         adrp    x9, shim_attention
         strb    w10, [x9, #:lo12:shim_attention]
+        .endif
         adrp    x9, \real
         ldr     x9, [x9, #:lo12:\real]
         cbz     x9, 1f
