@@ -270,7 +270,7 @@ static void step_aside(void)
     if (!atomic_compare_exchange_strong(&state, &on, ASIDE))
         return;
     (void)cupti.flush_all(1); /* our buffers come back to us now, not to the other later */
-    send_until(gpu_records_settle(now_ns()));
+    send_until(gpu_records_settle(now_ns(), true));
     EMIT(gap, process.pid, .why = TR_gap_why_gpu, .on = 1);
     say(1, "GPU times: stepping aside for another user of CUPTI");
 }
@@ -372,7 +372,7 @@ void gpu_tend(bool resend)
     }
     uint64_t begun_ns = now_ns();
     (void)cupti.flush_all(0);
-    send_until(gpu_records_settle(buffers_complete_ns(begun_ns)));
+    send_until(gpu_records_settle(buffers_complete_ns(begun_ns), false));
     send_devices(resend);
     if (resend)
         send_status();
@@ -392,7 +392,7 @@ void gpu_stop(void)
     tls->frame = __builtin_frame_address(0);
     (void)cupti.flush_all(1);
     uint64_t end_ns = now_ns();
-    (void)gpu_records_settle(end_ns);
+    (void)gpu_records_settle(end_ns, true);
     send_devices(false);
     send_until(end_ns);
     tls->frame = frame;

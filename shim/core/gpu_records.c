@@ -12,7 +12,7 @@
 
 #define NR_CALLS (1u << 16)      /* calls in flight: more than a launch queue holds */
 #define NR_WAITING (1u << 14)    /* kernels whose call is not known yet */
-#define NEAR_NS 10000000u     /* two records of one id that begin this close are one call */
+#define NEAR_NS 10000000u        /* two records of one id that begin this close are one call */
 #define FORGET_NS 60000000000ull /* a call that brought no kernel in this time failed, or was lost */
 
 struct launch {
@@ -23,7 +23,10 @@ struct launch {
 };
 
 static struct launch *launches;
-static struct tr_kernel *waiting;
+static struct waiting {
+    struct tr_kernel kernel;
+    bool waited; /* through one gpu_records_settle(): its call came in no buffer of that round */
+} * waiting;
 static unsigned nr_waiting;
 static atomic_flag waiting_taken = ATOMIC_FLAG_INIT; /* guards the two above; never taken by a thread of the job */
 static _Atomic uint64_t devices, untimed;
@@ -142,7 +145,7 @@ static void kernel(const struct cupti_kernel *r)
         bool kept = false;
         take_waiting();
         if (nr_waiting < NR_WAITING) {
-            waiting[nr_waiting++] = k;
+            waiting[nr_waiting++] = (struct waiting){.kernel = k};
             kept = true;
         }
         release_waiting();
@@ -223,17 +226,30 @@ void gpu_record(const void *record)
     }
 }
 
-uint64_t gpu_records_settle(uint64_t now_ns)
+/* Sends the waiting kernels whose call has come by now, or will not come. Returns the earliest start of those that go
+ * on waiting, at most until_ns. */
+static uint64_t settle_waiting(uint64_t until_ns, bool is_last)
 {
-    uint64_t until_ns = now_ns;
-
+    unsigned kept = 0;
     take_waiting();
     for (unsigned i = 0; i < nr_waiting; i++) {
-        join_call(&waiting[i]);
-        emit_kernel(&waiting[i]);
+        struct waiting *w = &waiting[i];
+        if (join_call(&w->kernel) || w->waited || is_last || !w->kernel.correlation) {
+            emit_kernel(&w->kernel);
+            continue;
+        }
+        w->waited = true;
+        until_ns = w->kernel.start_ns < until_ns ? w->kernel.start_ns : until_ns;
+        waiting[kept++] = *w;
     }
-    nr_waiting = 0;
+    nr_waiting = kept;
     release_waiting();
+    return until_ns;
+}
+
+uint64_t gpu_records_settle(uint64_t now_ns, bool is_last)
+{
+    uint64_t until_ns = settle_waiting(now_ns, is_last);
 
     for (unsigned i = 0; i < NR_CALLS; i++) {
         struct launch *l = &launches[i];

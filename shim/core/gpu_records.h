@@ -5,6 +5,7 @@
 #ifndef TRSHIM_CORE_GPU_RECORDS_H
 #define TRSHIM_CORE_GPU_RECORDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 int gpu_records_init(void);
@@ -12,9 +13,10 @@ int gpu_records_init(void);
 /* One record. Safe on several threads at once. */
 void gpu_record(const void *record);
 
-/* After a flush: waiting kernels go out. Returns the time up to which everything that ran has been told: the begin of
- * the oldest call whose kernel has not come yet, or `now_ns`. */
-uint64_t gpu_records_settle(uint64_t now_ns);
+/* After a flush: waiting kernels go out, unless their call may still come in the next round (is_last: there is none).
+ * Returns the time up to which everything that ran has been told: the begin of the oldest call whose kernel has not
+ * come yet, or `now_ns`. */
+uint64_t gpu_records_settle(uint64_t now_ns, bool is_last);
 
 /* Devices seen so far, a bit each. */
 uint64_t gpu_records_devices(void);
