@@ -44,7 +44,7 @@ FRESH=$dir exec_in_root='
     mount -t proc proc "$FRESH/proc"
     mount -t tmpfs -o mode=1777 tmpfs "$FRESH/dev/shm"
     exec chroot "$FRESH" /usr/bin/env -i HOME=/root TERM="${TERM:-dumb}" \
-        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c "cd /root/trshim && exec \"\$@\"" sh "$@"'
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c "cd /root/trshim && \"\$@\"" sh "$@"'
 export FRESH
 status=0
 unshare --mount --pid --fork --kill-child sh -c "$exec_in_root" sh "$@" || status=$?
