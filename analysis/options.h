@@ -14,7 +14,7 @@ enum step_method {
 #define STEPS(id, help) STEP_METHOD_##id,
     STEP_METHODS(STEPS)
 #undef STEPS
-    STEP_METHOD_MAX
+        STEP_METHOD_MAX
 };
 
 /* All zero is the default. */

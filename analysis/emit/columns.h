@@ -47,22 +47,22 @@ struct columns {
     size_t nr;
 };
 
-extern const struct columns columns_inputs;      /* struct report_input */
-extern const struct columns columns_ranks;       /* struct report_rank */
-extern const struct columns columns_steps;       /* struct report_step */
-extern const struct columns columns_breakdown;   /* struct report_breakdown, as shares of the window */
-extern const struct columns columns_io;          /* struct report_io */
-extern const struct columns columns_workers;     /* struct report_worker */
-extern const struct columns columns_checkpoints; /* struct report_checkpoint */
-extern const struct columns columns_kernels;     /* struct report_kernel */
-extern const struct columns columns_copies;      /* struct report_copy */
-extern const struct columns columns_gpus;        /* struct report_gpu */
-extern const struct columns columns_memory;      /* struct report_memory, without its arrays */
+extern const struct columns columns_inputs;        /* struct report_input */
+extern const struct columns columns_ranks;         /* struct report_rank */
+extern const struct columns columns_steps;         /* struct report_step */
+extern const struct columns columns_breakdown;     /* struct report_breakdown, as shares of the window */
+extern const struct columns columns_io;            /* struct report_io */
+extern const struct columns columns_workers;       /* struct report_worker */
+extern const struct columns columns_checkpoints;   /* struct report_checkpoint */
+extern const struct columns columns_kernels;       /* struct report_kernel */
+extern const struct columns columns_copies;        /* struct report_copy */
+extern const struct columns columns_gpus;          /* struct report_gpu */
+extern const struct columns columns_memory;        /* struct report_memory, without its arrays */
 extern const struct columns columns_communicators; /* struct report_communicator */
-extern const struct columns columns_transports; /* struct report_transport */
-extern const struct columns columns_owners;      /* struct report_owner */
-extern const struct columns columns_failures;    /* struct report_failure */
-extern const struct columns columns_quality;     /* struct report_quality */
+extern const struct columns columns_transports;    /* struct report_transport */
+extern const struct columns columns_owners;        /* struct report_owner */
+extern const struct columns columns_failures;      /* struct report_failure */
+extern const struct columns columns_quality;       /* struct report_quality */
 
 /* One value of a row. */
 struct cell {

@@ -96,8 +96,8 @@ struct facts {
     size_t nr_groups;
     struct start_facts start;
     const struct transport *transport; /* what NCCL said; borrowed from its pass */
-    uint64_t lost, unknown; /* of the inputs */
-    bool profile;           /* one of them is a profiler's: few steps, no events of files, waits and workers */
+    uint64_t lost, unknown;            /* of the inputs */
+    bool profile; /* one of them is a profiler's: few steps, no events of files, waits and workers */
 
     /* What earlier finders blamed, so that later ones can tell what follows from it. */
     bool cpu_short;           /* cpu-affinity was raised */

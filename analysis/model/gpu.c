@@ -182,8 +182,8 @@ static size_t first_launch(const struct gpu_stream *stream, uint64_t at_ns)
     return low;
 }
 
-/* The same, but a stream works in order: what starts before one that was launched earlier was launched before that, even
- * if its own launch is not known. */
+/* The same, but a stream works in order: what starts before one that was launched earlier was launched before that,
+ * even if its own launch is not known. */
 static size_t first_after(const struct gpu_stream *stream, uint64_t at_ns)
 {
     size_t first = first_launch(stream, at_ns), i = first;

@@ -34,7 +34,8 @@
 
 #define cuda_dim3 dim3
 #define HOOK_LIB_VOID(lib, gate, fn, params, args, when, after)
-#define HOOK_LIB(lib, gate, ret, fn, params, args, missing, before, after) WANTED_##lib(ret check_##fn params; ret check_##fn params { return (ret)fn args; })
+#define HOOK_LIB(lib, gate, ret, fn, params, args, missing, before, after)                                             \
+    WANTED_##lib(ret check_##fn params; ret check_##fn params { return (ret)fn args; })
 #define WANTED_CUBLAS_LT(code) WANTED_CUBLAS(code)
 #define WANTED_CUPTI(code)
 #define WANTED_C10(code)

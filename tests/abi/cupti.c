@@ -10,7 +10,7 @@
 #define SAME(ours, field, theirs, their_field)                                                                         \
     _Static_assert(offsetof(ours, field) == offsetof(theirs, their_field), #theirs "." #their_field ": place");        \
     _Static_assert(sizeof(((ours *)0)->field) == sizeof(((theirs *)0)->their_field), #theirs "." #their_field ": "     \
-                                                                                                              "size")
+                                                                                             "size")
 
 /* The newest record of each kind in these headers; names from the release notes. */
 #if CUPTI_API_VERSION >= 130400
