@@ -6,9 +6,6 @@
 
 #include "analysis/cmd/cmd.h"
 
-/* A command whose file is not built in is left out of the list (its address is NULL). */
-#pragma weak cmd_doctor
-
 static const struct command *const commands[] = {
     &cmd_record, &cmd_start, &cmd_stop, &cmd_level, &cmd_status, &cmd_report, &cmd_events, &cmd_doctor,
 };
@@ -23,15 +20,14 @@ static void print_help(FILE *out)
           "  trshim report run1\n\n",
           out);
     for (size_t i = 0; i < NR_COMMANDS; i++)
-        if (commands[i])
-            fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->help);
+        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->help);
     fputs("\nThe options of a command: trshim COMMAND --help\n", out);
 }
 
 static const struct command *find_command(const char *name)
 {
     for (size_t i = 0; i < NR_COMMANDS; i++)
-        if (commands[i] && strcmp(commands[i]->name, name) == 0)
+        if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
     return NULL;
 }
@@ -67,7 +63,7 @@ static int unknown_command(const char *name)
     unsigned best = 4; /* farther is no misspelling */
 
     for (size_t i = 0; i < NR_COMMANDS; i++) {
-        unsigned d = commands[i] ? distance(name, commands[i]->name) : best;
+        unsigned d = distance(name, commands[i]->name);
         if (d < best) {
             best = d;
             nearest = commands[i]->name;

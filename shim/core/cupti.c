@@ -24,7 +24,6 @@ static struct {
     int (*enable)(uint32_t kind);
     int (*flush_all)(uint32_t forced);
     int (*next_record)(uint8_t *buffer, size_t valid, void **record);
-    int (*dropped)(void *context, uint32_t stream, size_t *count);
     int (*thread_id_type)(uint32_t type);               /* optional */
     int (*enable_runtime_call)(uint32_t cbid, uint8_t); /* 12.5 */
     int (*enable_driver_call)(uint32_t cbid, uint8_t);
@@ -165,7 +164,6 @@ static bool find_functions(void *lib)
     *(void **)&cupti.enable = dlsym(lib, "cuptiActivityEnable");
     *(void **)&cupti.flush_all = dlsym(lib, "cuptiActivityFlushAll");
     *(void **)&cupti.next_record = dlsym(lib, "cuptiActivityGetNextRecord");
-    *(void **)&cupti.dropped = dlsym(lib, "cuptiActivityGetNumDroppedRecords");
     *(void **)&cupti.thread_id_type = dlsym(lib, "cuptiSetThreadIdType");
     *(void **)&cupti.enable_runtime_call = dlsym(lib, "cuptiActivityEnableRuntimeApi");
     *(void **)&cupti.enable_driver_call = dlsym(lib, "cuptiActivityEnableDriverApi");
