@@ -10,17 +10,13 @@
  * from what would be compute there. */
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/model/facts.h"
-#include "analysis/model/handoff.h"
 #include "analysis/model/job.h"
-#include "analysis/model/layers.h"
-#include "analysis/pass/gpu_window.h"
 #include "analysis/pass/pass.h"
-#include "analysis/pass/pieces.h"
+#include "analysis/pass/step_window.h"
 #include "analysis/pass/thresholds.h"
 #include "analysis/report/report.h"
 
@@ -28,34 +24,6 @@ static const enum breakdown_class class_of_layer[LAYER_MAX + 1] = {
     [LAYER_KERNEL] = BC_compute,  [LAYER_COMM] = BC_comm_exposed,     [LAYER_COPY] = BC_copy_exposed,
     [LAYER_DATA] = BC_dataloader, [LAYER_CHECKPOINT] = BC_checkpoint, [LAYER_SYNC] = BC_sync,
     [LAYER_LAUNCH] = BC_host,     [LAYER_BLOCKED] = BC_other,
-};
-
-/* One rank. The current window begins at `start` and is summed up to `cursor`. */
-#define EXITS_MAX 64
-
-struct window_state {
-    struct rank *rank;
-    uint64_t exits_ns[EXITS_MAX]; /* when its latest workers ended; a ring */
-    size_t nr_exits;
-    struct pieces pieces;
-    struct gpu_window gpu;
-    uint64_t start_ns, cursor_ns;
-    uint64_t sum_ns[BC_MAX]; /* of [start, cursor) */
-    uint64_t index;          /* of the current window */
-    size_t next_checkpoint;  /* first that may overlap what is ahead */
-    uint64_t content_ns;     /* latest end of anything the thread told of */
-    bool ranges;             /* it has DataLoader ranges */
-    uint32_t launcher;       /* thread that launches kernels besides the training thread; 0 none so far */
-    struct rank_facts *facts;
-};
-
-struct pass_breakdown {
-    struct job *job;
-    struct report *report;
-    struct window_state *windows; /* owned; one per rank of job->ranks */
-    bool *is_dataset;             /* owned; by group: read by loaders or inside a DataLoader range */
-    struct span *spans;           /* owned; scratch */
-    size_t capacity_spans;
 };
 
 static void pass_free(void *arg)
@@ -117,230 +85,7 @@ static void *new (const struct options *options, struct job *job, struct report 
     return self;
 }
 
-/* ---- what pieces mean --------------------------------------------------------------------- */
-
-/* Whether a wait of the training thread is one for a checkpoint that another thread or process writes: the writer ended
- * it, or it ended when the checkpoint did; or the writer is a thread of the same Python and holds its GIL. */
-static struct checkpoint *awaited(const struct window_state *state, const struct piece *piece)
-{
-    for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
-        struct checkpoint *checkpoint = &state->rank->checkpoints[i];
-        if (checkpoint->start_ns >= piece->end_ns)
-            break;
-        if (checkpoint->own || checkpoint->end_ns <= piece->start_ns)
-            continue;
-        bool ended_with_it = piece->end_ns + TH_CKPT_JOIN_NS > checkpoint->end_ns &&
-                             piece->end_ns < checkpoint->end_ns + TH_CKPT_JOIN_NS;
-        bool for_gil = piece->wait_kind == TR_wait_kind_cond && checkpoint->thread->process == state->rank->process;
-        if (ended_with_it || for_gil || (piece->waker && piece->waker == checkpoint->thread->tid))
-            return checkpoint;
-    }
-    return NULL;
-}
-
-/* The checkpoint that the training thread was writing then. */
-static struct checkpoint *own_checkpoint(const struct window_state *state, const struct piece *piece)
-{
-    for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
-        struct checkpoint *checkpoint = &state->rank->checkpoints[i];
-        if (checkpoint->start_ns > piece->start_ns)
-            break;
-        if (checkpoint->own && piece->start_ns < checkpoint->end_ns)
-            return checkpoint;
-    }
-    return NULL;
-}
-
-static bool near_own_checkpoint(const struct window_state *state, const struct piece *piece)
-{
-    for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
-        const struct checkpoint *checkpoint = &state->rank->checkpoints[i];
-        if (checkpoint->start_ns > piece->end_ns)
-            break;
-        if (checkpoint->own && piece->start_ns < checkpoint->end_ns + TH_CKPT_TAIL_NS)
-            return true;
-    }
-    return false;
-}
-
-static bool is_dataset(const struct pass_breakdown *self, const struct window_state *state, const struct group *group)
-{
-    if (!group_is_data(group))
-        return false;
-    /* Without ranges and workers nothing tells data apart; what is read again and again while steps run is it. */
-    return self->is_dataset[group->index] || (!state->ranges && !state->rank->process->fed);
-}
-
-/* At the end of an epoch the training thread waits, as part of asking for a batch, until its workers are gone. */
-static bool is_for_workers_end(const struct window_state *state, const struct piece *piece)
-{
-    if (piece->wait_kind != TR_wait_kind_poll && piece->wait_kind != TR_wait_kind_child &&
-        piece->wait_kind != TR_wait_kind_join)
-        return false;
-    for (size_t i = 0; i < EXITS_MAX && i < state->nr_exits; i++)
-        if (piece->start_ns <= state->exits_ns[i] + TH_EXIT_NS && piece->end_ns >= state->exits_ns[i] &&
-            piece->end_ns < state->exits_ns[i] + TH_EXIT_NS)
-            return true;
-    return false;
-}
-
-static enum layer layer_of(const struct pass_breakdown *self, const struct window_state *state,
-                           const struct piece *piece)
-{
-    const struct thread *thread = state->rank->trainer;
-    const struct tr_wait wait = {.kind = piece->wait_kind, .obj = piece->obj, .waker = piece->waker};
-    switch ((enum piece_kind)piece->kind) {
-    case PIECE_DATA_RANGE:
-        return LAYER_DATA;
-    case PIECE_READ:
-        return is_dataset(self, state, piece->group) ? LAYER_DATA : LAYER_BLOCKED;
-    case PIECE_WRITE:
-        return LAYER_BLOCKED;
-    case PIECE_FEED:
-        return handoff_is_read(self->job, thread, piece->obj) ? LAYER_DATA : LAYER_MAX;
-    case PIECE_WAIT:
-        if (handoff_is_wait(self->job, thread, &wait) || (!state->ranges && is_for_workers_end(state, piece)))
-            return LAYER_DATA;
-        return awaited(state, piece) ? LAYER_CHECKPOINT : LAYER_BLOCKED;
-    case PIECE_FILE_OP:
-        return near_own_checkpoint(state, piece) ? LAYER_CHECKPOINT : LAYER_BLOCKED;
-    case PIECE_CUDA:
-        return LAYER_SYNC;
-    case PIECE_COPY: /* asking for it is work */
-        return gpu_window_waited(&state->gpu, piece->start_ns, piece->end_ns) ? LAYER_SYNC : LAYER_MAX;
-    case PIECE_LAUNCH:
-    case PIECE_BACK:
-        return gpu_window_used(&state->gpu) ? LAYER_LAUNCH : LAYER_MAX;
-    }
-    return LAYER_MAX;
-}
-
 /* ---- summing up --------------------------------------------------------------------------- */
-
-static int reserve_spans(struct pass_breakdown *self, size_t nr)
-{
-    if (nr <= self->capacity_spans)
-        return 0;
-    struct span *spans = realloc(self->spans, nr * 2 * sizeof(*spans));
-    if (!spans)
-        return -ENOMEM;
-    self->spans = spans;
-    self->capacity_spans = nr * 2;
-    return 0;
-}
-
-/* Reads inside a DataLoader range show where the data set lies. */
-static void learn_dataset(struct pass_breakdown *self, const struct window_state *state, size_t nr)
-{
-    uint64_t range_end = 0;
-    for (size_t i = 0; i < nr; i++) {
-        const struct piece *piece = &state->pieces.list[state->pieces.head + i];
-        if (piece->kind == PIECE_DATA_RANGE && piece->end_ns > range_end)
-            range_end = piece->end_ns;
-        else if (piece->kind == PIECE_READ && piece->end_ns <= range_end && group_is_data(piece->group))
-            self->is_dataset[piece->group->index] = true;
-    }
-}
-
-/* What a thread exchanges with workers over local sockets right after it was told of a batch is how it gets at it. */
-static bool is_exchange(const struct piece *piece)
-{
-    return piece->kind == PIECE_FEED || (piece->kind == PIECE_WAIT && (piece->wait_kind == TR_wait_kind_pipe ||
-                                                                       piece->wait_kind == TR_wait_kind_sock));
-}
-
-/* Copying the state for a thread that will write it: what the training thread does from the end of its optimizer to the
- * begin of the checkpoint, if it neither fetches data in between (an evaluation) nor takes longer than copying does. An
- * empty span if so, and for what it writes itself, where that much before the file is made is mostly something else. */
-static struct span copying(const struct pass_breakdown *self, const struct window_state *state,
-                           const struct checkpoint *checkpoint)
-{
-    uint64_t from = state->gpu.point_ns, to = checkpoint->start_ns;
-    if (checkpoint->own || self->job->method != ANCHORS_optimizer || state->cursor_ns != state->start_ns || to <= from)
-        return (struct span){.layer = LAYER_CHECKPOINT};
-    if (checkpoint > state->rank->checkpoints && checkpoint[-1].own && checkpoint[-1].end_ns > from)
-        from = checkpoint[-1].end_ns;
-    for (size_t i = 0; i < pieces_before(&state->pieces, checkpoint->start_ns); i++) {
-        const struct piece *piece = &state->pieces.list[state->pieces.head + i];
-        enum layer layer = piece->end_ns > from ? layer_of(self, state, piece) : LAYER_MAX;
-        if (layer == LAYER_CHECKPOINT && piece->end_ns <= checkpoint->start_ns)
-            from = piece->end_ns; /* it waited for the one before */
-        else if (layer == LAYER_DATA && piece->start_ns < to)
-            to = piece->start_ns;
-    }
-    /* A writer begins a little after it was handed the state: the next fetch may have come before. */
-    bool fetched = to + TH_CKPT_JOIN_NS < checkpoint->start_ns;
-    if (fetched || to <= from || (double)(to - from) > (double)checkpoint->bytes / TH_CKPT_COPY_RATE * 1e9)
-        return (struct span){.layer = LAYER_CHECKPOINT};
-    return (struct span){from, to, LAYER_CHECKPOINT};
-}
-
-/* What the thread that launches besides the training thread did last: its latest launches or its return from a wait. */
-struct launching {
-    uint64_t thread;
-    size_t span;
-    bool waits; /* they are told of */
-};
-
-/* A thread that launches and whose waits are told is at work from one burst of launches, or from the end of a wait, to
- * its next launches, on a CPU or not: it waits for nothing. Makes the span of what it did before longer. `nr`: the span
- * that `piece` becomes. */
-static void bridge_launches(struct span *spans, struct launching *last, const struct piece *piece, size_t nr)
-{
-    bool same = last->thread == piece->obj && last->waits;
-    if (piece->kind == PIECE_LAUNCH && same && spans[last->span].end_ns < piece->start_ns)
-        spans[last->span].end_ns = piece->start_ns;
-    *last = (struct launching){piece->obj, nr, same || piece->kind == PIECE_BACK};
-}
-
-static int make_spans(struct pass_breakdown *self, struct window_state *state, uint64_t to_ns, size_t *ret_nr)
-{
-    size_t nr_pieces = pieces_before(&state->pieces, to_ns), nr = 0;
-    uint64_t fetched_ns = 0; /* end of the latest fetch, as far as waits and reads tell */
-    struct launching launching = {0};
-    int rc = reserve_spans(self, nr_pieces + 2 * state->rank->nr_checkpoints + 1);
-    if (rc)
-        return rc;
-    learn_dataset(self, state, nr_pieces);
-    for (size_t i = 0; i < nr_pieces; i++) {
-        const struct piece *piece = &state->pieces.list[state->pieces.head + i];
-        enum layer layer = layer_of(self, state, piece);
-        uint64_t start_ns = piece->start_ns;
-        if (!state->ranges && layer != LAYER_DATA && fetched_ns && is_exchange(piece) &&
-            start_ns <= fetched_ns + TH_EXCHANGE_NS) {
-            layer = LAYER_DATA;
-            start_ns = fetched_ns < start_ns ? fetched_ns : start_ns;
-        }
-        if (layer == LAYER_DATA && piece->end_ns > fetched_ns)
-            fetched_ns = piece->end_ns;
-        /* A burst that is nothing of its own is blocked only while inside its calls. */
-        bool is_burst = (layer == LAYER_BLOCKED || layer == LAYER_SYNC) && piece->busy_ns &&
-                        piece->busy_ns < piece->end_ns - piece->start_ns;
-        if (layer == LAYER_LAUNCH)
-            bridge_launches(self->spans, &launching, piece, nr);
-        if (layer != LAYER_MAX)
-            self->spans[nr++] =
-                (struct span){start_ns, is_burst ? piece->start_ns + piece->busy_ns : piece->end_ns, layer};
-    }
-    if (!state->ranges) /* what is done between two reads of a batch belongs to fetching it */
-        layers_join(self->spans, nr, LAYER_DATA, TH_JOIN_NS);
-    layers_join(self->spans, nr, LAYER_LAUNCH, TH_LAUNCH_JOIN_NS);
-    layers_stretch(self->spans, nr, LAYER_LAUNCH, LAYER_BLOCKED, TH_LAUNCH_JOIN_NS);
-    for (size_t i = state->next_checkpoint; i < state->rank->nr_checkpoints; i++) {
-        struct checkpoint *checkpoint = &state->rank->checkpoints[i];
-        if (checkpoint->start_ns >= to_ns)
-            break;
-        if (checkpoint->start_ns >= state->cursor_ns) {
-            struct span before = copying(self, state, checkpoint);
-            checkpoint->copy_ns = before.end_ns - before.start_ns;
-            self->spans[nr++] = before;
-        }
-        if (checkpoint->own)
-            self->spans[nr++] = (struct span){checkpoint->start_ns, checkpoint->end_ns, LAYER_CHECKPOINT};
-    }
-    *ret_nr = nr;
-    return 0;
-}
 
 /* How the thread spent its data time, for the case that it loads by itself: the same sweep with waits first. */
 static int measure_loading(struct window_state *state, struct span *spans, size_t nr, uint64_t to_ns,
@@ -382,7 +127,7 @@ static int add_gpu(struct pass_breakdown *self, struct window_state *state, size
 {
     size_t more = gpu_window_spans(&state->gpu, state->cursor_ns, to_ns, NULL), nr = nr_host + more;
     size_t pieces = pieces_before(&state->pieces, to_ns);
-    int rc = reserve_spans(self, nr + nr_host + pieces);
+    int rc = window_reserve_spans(self, nr + nr_host + pieces);
     if (rc)
         return rc;
     gpu_window_spans(&state->gpu, state->cursor_ns, to_ns, self->spans + nr_host);
@@ -399,7 +144,7 @@ static int sum_up(struct pass_breakdown *self, struct window_state *state, uint6
     size_t nr = 0;
     if (to_ns <= state->cursor_ns)
         return 0;
-    int rc = make_spans(self, state, to_ns, &nr);
+    int rc = window_spans(self, state, to_ns, &nr);
     rc = rc ? rc : layers_split(self->spans, nr, state->cursor_ns, to_ns, host);
     memcpy(split, host, sizeof(split));
     if (!rc && gpu_window_used(&state->gpu))
@@ -418,10 +163,11 @@ static int sum_up(struct pass_breakdown *self, struct window_state *state, uint6
         const struct piece *piece = &state->pieces.list[i];
         if (piece->end_ns > to_ns)
             continue; /* its turn comes in the next window */
-        struct checkpoint *checkpoint = piece->kind == PIECE_WAIT ? awaited(state, piece) : NULL;
+        struct checkpoint *checkpoint = piece->kind == PIECE_WAIT ? window_awaited(state, piece) : NULL;
         if (checkpoint)
             checkpoint->stall_ns += piece->end_ns - piece->start_ns;
-        checkpoint = piece->kind == PIECE_WRITE || piece->kind == PIECE_FILE_OP ? own_checkpoint(state, piece) : NULL;
+        checkpoint =
+            piece->kind == PIECE_WRITE || piece->kind == PIECE_FILE_OP ? window_own_checkpoint(state, piece) : NULL;
         if (checkpoint)
             checkpoint->write_ns += piece->kind == PIECE_WRITE ? piece->busy_ns : piece->end_ns - piece->start_ns;
     }
@@ -547,102 +293,6 @@ static int advance(struct pass_breakdown *self, struct window_state *state, uint
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-/* Events about files give the start of a burst and how long it lasted; a short one is as long as its calls took. */
-static int add_read(struct window_state *state, const struct name *place, uint64_t start_ns, uint64_t dur_ns,
-                    uint32_t busy_ns, uint16_t count)
-{
-    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_READ,
-                                                      .start_ns = start_ns,
-                                                      .end_ns = start_ns + dur_ns,
-                                                      .busy_ns = count > 1 ? busy_ns : dur_ns,
-                                                      .group = place ? place->group : NULL});
-}
-
-static int add_wait(struct window_state *state, unsigned kind, uint64_t obj, uint32_t waker, uint64_t start_ns,
-                    uint64_t dur_ns)
-{
-    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_WAIT,
-                                                      .start_ns = start_ns,
-                                                      .end_ns = start_ns + dur_ns,
-                                                      .obj = obj,
-                                                      .waker = waker,
-                                                      .wait_kind = (uint8_t)kind});
-}
-
-/* Launching is work; what waits for the device or the driver blocks. */
-static int add_cuda_call(struct window_state *state, const struct tr_cuda_call *call)
-{
-    if (call->act == TR_cuda_act_launch || call->act == TR_cuda_act_graph_launch || call->act == TR_cuda_act_query)
-        return 0;
-    bool copies = call->act == TR_cuda_act_copy || call->act == TR_cuda_act_set;
-    return pieces_add(&state->pieces, &(struct piece){.kind = copies ? PIECE_COPY : PIECE_CUDA,
-                                                      .start_ns = call->start_ns,
-                                                      .end_ns = call->start_ns + call->dur_ns,
-                                                      .busy_ns = call->count > 1 ? call->busy_ns : call->dur_ns,
-                                                      .obj = call->act == TR_cuda_act_sync ? call->count : 0});
-}
-
-static int add_piece(struct pass_breakdown *self, struct window_state *state, const struct event *event)
-{
-    const struct tr_file_io *io = &event->u.file_io;
-    const struct tr_file_meta *meta = &event->u.file_meta;
-    const struct tr_sock_io *sock = &event->u.sock_io;
-    const struct tr_pipe_io *pipe_io = &event->u.pipe_io;
-    const struct tr_wait *wait = &event->u.wait;
-    const struct tr_open_op *op = &event->u.open_op;
-    const struct tr_file_op *file = &event->u.file_op;
-    const struct tr_anchor *anchor = &event->u.anchor;
-    switch (event->kind) {
-    case EV_anchor:
-        if (anchor->kind == TR_anchor_kind_dataloader && self->job->name)
-            state->facts->has_workers |= strstr(self->job->name->text, "MultiProcessing") != NULL;
-        return anchor->kind != TR_anchor_kind_dataloader
-                   ? 0
-                   : pieces_add(&state->pieces, &(struct piece){.kind = PIECE_DATA_RANGE,
-                                                                .start_ns = anchor->start_ns,
-                                                                .end_ns = anchor->start_ns + anchor->dur_ns});
-    case EV_file_io:
-        if (io->op == TR_io_op_write)
-            return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_WRITE,
-                                                              .start_ns = io->start_ns,
-                                                              .end_ns = io->start_ns + io->dur_ns,
-                                                              .busy_ns = io->count > 1 ? io->busy_ns : io->dur_ns});
-        return add_read(state, self->job->name, io->start_ns, io->dur_ns, io->busy_ns, io->count);
-    case EV_file_meta:
-        return add_read(state, self->job->name, meta->start_ns, meta->dur_ns, meta->busy_ns, meta->count);
-    case EV_sock_io:
-        if (sock->op == TR_io_op_write)
-            return 0;
-        return add_read(state, self->job->name, sock->start_ns, sock->dur_ns, sock->busy_ns, sock->count);
-    case EV_pipe_io:
-        if (pipe_io->op == TR_io_op_write)
-            return 0;
-        return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_FEED,
-                                                          .start_ns = pipe_io->start_ns,
-                                                          .end_ns = pipe_io->start_ns + pipe_io->dur_ns,
-                                                          .obj = pipe_io->inode});
-    case EV_wait:
-        return add_wait(state, wait->kind, wait->obj, wait->waker, wait->start_ns, wait->dur_ns);
-    case EV_open_op:
-        return add_wait(state, op->kind, op->obj, 0, op->start_ns, op->age_ns);
-    case EV_wait_sum:
-        return pieces_spread(&state->pieces, event->u.wait_sum.since_ns, event->ts_ns, event->u.wait_sum.total_ns);
-    case EV_cuda_call:
-        return add_cuda_call(state, &event->u.cuda_call);
-    case EV_segment:
-        return pieces_add(&state->pieces,
-                          &(struct piece){.kind = PIECE_CUDA,
-                                          .start_ns = event->u.segment.start_ns,
-                                          .end_ns = event->u.segment.start_ns + event->u.segment.dur_ns});
-    case EV_file_op:
-        return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_FILE_OP,
-                                                          .start_ns = file->start_ns,
-                                                          .end_ns = file->start_ns + file->dur_ns});
-    default:
-        return 0;
-    }
-}
-
 /* What a process reads that brings batches is the data set. */
 static void see_loader(struct pass_breakdown *self, const struct event *event)
 {
@@ -662,41 +312,6 @@ static void see_exit(struct pass_breakdown *self, const struct event *event)
         return;
     struct window_state *state = &self->windows[trainer->rank->index];
     state->exits_ns[state->nr_exits++ % EXITS_MAX] = event->u.exit.start_ns;
-}
-
-/* What its process tells of a rank's GPU, whichever thread it names; launches by other threads than the training thread
- * are work while that waits. */
-static int see_gpu(struct pass_breakdown *self, struct window_state *state, const struct event *event, bool trainer)
-{
-    const struct tr_cuda_call *call = &event->u.cuda_call;
-    bool launches =
-        event->kind == EV_cuda_call && (call->act == TR_cuda_act_launch || call->act == TR_cuda_act_graph_launch);
-    if (!launches)
-        return gpu_window_event(&state->gpu, event, self->job->name);
-    if (trainer || event->ts_ns <= state->rank->begin_ns)
-        return 0;
-    state->launcher = self->job->thread->tid;
-    return pieces_add(&state->pieces, &(struct piece){.kind = PIECE_LAUNCH,
-                                                      .start_ns = call->start_ns,
-                                                      .end_ns = call->start_ns + call->dur_ns,
-                                                      .obj = state->launcher});
-}
-
-/* What the thread that launches besides the training thread waited for, or was inside of, is over. */
-static int see_launcher(struct window_state *state, const struct event *event)
-{
-    const struct tr_cuda_call *call = &event->u.cuda_call;
-    const struct tr_wait *wait = &event->u.wait;
-    uint64_t end_ns = 0;
-    if (event->kind == EV_wait)
-        end_ns = wait->start_ns + wait->dur_ns;
-    else if (event->kind == EV_cuda_call && call->act != TR_cuda_act_launch && call->act != TR_cuda_act_graph_launch)
-        end_ns = call->start_ns + call->dur_ns;
-    if (end_ns <= state->rank->begin_ns)
-        return 0;
-    return pieces_add(
-        &state->pieces,
-        &(struct piece){.kind = PIECE_BACK, .start_ns = end_ns, .end_ns = end_ns + 1, .obj = state->launcher});
 }
 
 static bool is_of_gpu(const struct event *event)
@@ -722,10 +337,10 @@ static int event(void *arg, const struct event *event)
     int rc = 0;
     if (process->role == ROLE_trainer && process->rank && !rank &&
         self->windows[process->rank->index].launcher == self->job->thread->tid)
-        rc = see_launcher(&self->windows[process->rank->index], event);
+        rc = window_add_return(&self->windows[process->rank->index], event);
     if (!rc && process->role == ROLE_trainer && process->rank && is_of_gpu(event)) {
         struct window_state *state = &self->windows[process->rank->index];
-        rc = see_gpu(self, state, event, rank != NULL);
+        rc = window_add_gpu(self->job, state, event, rank != NULL);
         if (!rc && event->kind == EV_gpu_until)
             rc = advance(self, state, event->ts_ns);
         if (rc || !rank || event->kind != EV_cuda_call)
@@ -741,7 +356,7 @@ static int event(void *arg, const struct event *event)
     struct window_state *state = &self->windows[rank->index];
     if (event->ts_ns <= rank->begin_ns)
         return 0; /* before the first window */
-    rc = add_piece(self, state, event);
+    rc = window_add_piece(self->job, state, event);
     if (event->ts_ns > state->content_ns)
         state->content_ns = event->ts_ns;
     return rc ? rc : advance(self, state, event->ts_ns);
