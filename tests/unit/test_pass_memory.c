@@ -1,5 +1,5 @@
-/* Device memory on events small enough to add up by hand, and out-of-memory messages of real reports with the verdict
- * they should get. */
+/* Device memory on events small enough to add up by hand, and out-of-memory messages of real reports
+ * (Case oom-02, Case oom-03) with the verdict they should get. */
 #include "tests/unit/analyze_text.h"
 
 #include <math.h>
