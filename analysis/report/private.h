@@ -2,7 +2,7 @@
 #ifndef TRSHIM_ANALYSIS_REPORT_PRIVATE_H
 #define TRSHIM_ANALYSIS_REPORT_PRIVATE_H
 
-#include "analysis/report/arena.h"
+#include "analysis/model/arena.h"
 #include "analysis/report/finding.h"
 #include "analysis/report/steps.h"
 

@@ -1,4 +1,4 @@
-/* arena.h - memory that is given back all at once: the strings and small arrays of a report. */
+/* arena.h - memory that is given back all at once: the strings and small arrays of a report, the tree of a dump. */
 #ifndef TRSHIM_ANALYSIS_ARENA_H
 #define TRSHIM_ANALYSIS_ARENA_H
 

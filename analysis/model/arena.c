@@ -1,5 +1,5 @@
 /* arena.c - see arena.h. */
-#include "analysis/report/arena.h"
+#include "analysis/model/arena.h"
 
 #include <stdalign.h>
 #include <stdlib.h>
