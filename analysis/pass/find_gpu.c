@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/model/copy_rate.h"
 #include "analysis/model/job.h"
 #include "analysis/pass/judge.h"
 #include "analysis/pass/pass.h"
@@ -37,18 +38,21 @@ static struct finding *raise(struct report *report, const struct look *look, con
 
 /* ---- pageable-copies ---------------------------------------------------------------------- */
 
-/* What copies from pinned memory reach in this run; without any, what the slowest link in use today does. */
-static double pinned_rate(const struct facts *facts)
+/* What copies from pinned memory reach in this run; without any, what the GPU's link should give, and where that is not
+ * known what the slowest link in use today does. */
+static double pinned_rate(const struct job *job)
 {
-    const struct copy_facts *pinned = &facts->copies[TR_copy_kind_HtoD][TR_memory_kind_pinned];
-    bool measured = pinned->large_bytes >= (uint64_t)TH_PINNED_MIN_BYTES && pinned->large_ns;
-    return measured ? (double)pinned->large_bytes * 1e9 / (double)pinned->large_ns : TH_PINNED_RATE;
+    const struct copy_facts *pinned = &job->facts->copies[TR_copy_kind_HtoD][TR_memory_kind_pinned];
+    double expected = copy_rate(job, TR_copy_kind_HtoD);
+    if (pinned->large_bytes >= (uint64_t)TH_PINNED_MIN_BYTES && pinned->large_ns)
+        return (double)pinned->large_bytes * 1e9 / (double)pinned->large_ns;
+    return isnan(expected) ? TH_PINNED_RATE : expected;
 }
 
 static void find_pageable(struct report *report, const struct look *look)
 {
     const struct gpu_facts *gpu = look->gpu;
-    double exposed = (double)gpu->pageable_ns, pinned = pinned_rate(look->job->facts);
+    double exposed = (double)gpu->pageable_ns, pinned = pinned_rate(look->job);
     double rate = gpu->pageable_copy_ns ? (double)gpu->pageable_bytes * 1e9 / (double)gpu->pageable_copy_ns : 0;
     if (exposed < TH_PAGEABLE_SHARE * look->window_ns || rate >= TH_PAGEABLE_RATE_SHARE * pinned)
         return;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/copy_rate.h"
 #include "analysis/model/facts.h"
 #include "analysis/model/gpu_peaks.h"
 #include "analysis/model/job.h"
@@ -189,7 +190,7 @@ static int tell_copies(const struct pass_gpu *self, struct report *report)
                                 .bytes = row->bytes,
                                 .time_ns = row->time_ns,
                                 .bandwidth = row->time_ns ? (double)row->bytes * 1e9 / (double)row->time_ns : NAN,
-                                .expected = NAN});
+                                .expected = copy_rate(self->job, kind)});
         }
     return rc;
 }

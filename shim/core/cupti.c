@@ -11,6 +11,7 @@
 #include "shim/core/gpu.h"
 #include "shim/core/gpu_records.h"
 #include "shim/core/options.h"
+#include "shim/core/pcie.h"
 
 /* Small, though larger ones would be asked for less often: CUPTI gives a buffer back when all of its records are
  * complete, and while a GPU is busy that is only when it is full. 128 KiB are 600 kernels. */
@@ -324,7 +325,7 @@ static void send_device(unsigned device)
     int (*bus)(char *, int, int) = lib ? (int (*)(char *, int, int))dlsym(lib, "cuDeviceGetPCIBusId") : NULL;
     int (*uuid)(unsigned char *, int) = lib ? (int (*)(unsigned char *, int))dlsym(lib, "cuDeviceGetUuid") : NULL;
     (void)dlerror();
-    char model[128] = "", address[32] = "", id[48] = "";
+    char model[128] = "", address[32] = "", id[48] = "", key[32], link[32];
     unsigned char raw[16];
     size_t bytes = 0;
     int handle, multiprocessors = 0;
@@ -344,6 +345,10 @@ static void send_device(unsigned device)
         snprintf(id, sizeof(id), "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", raw[0],
                  raw[1], raw[2], raw[3], raw[4], raw[5], raw[6], raw[7], raw[8], raw[9], raw[10], raw[11], raw[12],
                  raw[13], raw[14], raw[15]);
+    if (pcie_link("/sys/bus/pci/devices", address, link, sizeof(link))) {
+        snprintf(key, sizeof(key), "gpu.%u.pcie", device);
+        EMIT(attr, process.pid, .key = key, .value = link);
+    }
     EMIT(gpu, process.pid, .device = device, .multiprocessors = (uint32_t)multiprocessors, .memory_bytes = bytes,
          .model = model, .uuid = id, .bus = address);
 }

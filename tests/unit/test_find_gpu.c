@@ -123,6 +123,33 @@ static void copies_from_pageable_memory_that_hold_up_the_gpu(void **state)
     expect_only(pinned_copies_as_slow, "", 0);
 }
 
+/* One of each kind on an A100, whose link the node tells (or not). */
+static void expect_links(const char *attr, double host, double device)
+{
+    struct script script;
+    script_begin(&script);
+    say_process(&script);
+    if (attr)
+        say(&script, "0 a attr pid=1 key=gpu.0.pcie value=\"%s\"", attr);
+    say_copy(&script, "HtoD", "pinned", "device", "32MiB", 1000000, 2000);
+    say_copy(&script, "DtoD", "device", "device", "32MiB", 2000000, 100);
+    say_copy(&script, "PtoP", "device", "device", "32MiB", 3000000, 1000);
+    say(&script, "9s a exit pid=1 how=exit start_ns=9s");
+    struct report *report = script_analyze(&script, &(struct options){0});
+    assert_int_equal(report->nr_copies, 3);
+    assert_true(fabs(report->copies[0].expected - host) < 0.01e9);
+    assert_true(fabs(report->copies[1].expected - device) < 0.01e9);
+    assert_true(isnan(report->copies[2].expected)); /* nothing says what is between two GPUs */
+    report_free(report);
+}
+
+static void copies_beside_what_their_link_gives(void **state)
+{
+    expect_links(NULL, 31.5e9 * .82, 1935e9 / 2 * .85);
+    expect_links("8.0 GT/s x8", 7.877e9 * .82, 1935e9 / 2 * .85);
+    expect_links("?", 31.5e9 * .82, 1935e9 / 2 * .85);
+}
+
 /* ---- synchronisations --------------------------------------------------------------------- */
 
 /* Ten waits for the GPU, 2 ms idle after each. */
@@ -400,6 +427,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_from_pageable_memory_that_hold_up_the_gpu),
+        cmocka_unit_test(copies_beside_what_their_link_gives),
         cmocka_unit_test(waits_for_the_gpu_that_let_it_run_dry),
         cmocka_unit_test(launches_that_are_too_slow_for_short_kernels),
         cmocka_unit_test(states_that_live_on_the_host),
