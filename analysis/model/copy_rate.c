@@ -39,7 +39,8 @@ double copy_rate(const struct job *job, unsigned kind)
     for (size_t i = 0; i < job->nr_ranks; i++) {
         const struct process *process = job->ranks[i]->process;
         for (const struct gpu_info *gpu = process->gpus; gpu; gpu = gpu->next) {
-            double rate = by_link ? link_of(process, gpu) * TH_LINK_SHARE : gpu_memory_rate(gpu->model) / 2 * TH_MEMORY_SHARE;
+            double rate =
+                by_link ? link_of(process, gpu) * TH_LINK_SHARE : gpu_memory_rate(gpu->model) / 2 * TH_MEMORY_SHARE;
             least = rate < least ? rate : least;
         }
     }

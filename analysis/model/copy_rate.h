@@ -1,7 +1,7 @@
 /* copy_rate.h - the rate that copies of a kind should reach on the GPUs of a job.
  *
- * Between host and device that is what the link gives: as the recorder read it from the node (attr `gpu.N.pcie`), else as
- * the model of the GPU has it. On the device it is the memory's rate, which a copy uses twice. */
+ * Between host and device that is what the link gives: as the recorder read it from the node (attr `gpu.N.pcie`), else
+ * as the model of the GPU has it. On the device it is the memory's rate, which a copy uses twice. */
 #ifndef TRSHIM_ANALYSIS_MODEL_COPY_RATE_H
 #define TRSHIM_ANALYSIS_MODEL_COPY_RATE_H
 

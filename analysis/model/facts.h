@@ -23,6 +23,7 @@ struct rank;
 struct gpu_facts {
     const struct gpu_info *info; /* the device that counts; NULL unknown */
     uint64_t windows;            /* that lie on the GPU timeline; 0: no GPU, or nothing of it in the trace */
+    uint64_t gap_windows;        /* left out, because GPU times may be missing in them */
     uint64_t window_ns, kernels, kernel_ns;
     uint64_t launched, queued_ns;  /* kernels whose launch is known, and their time from launch to start */
     uint64_t short_gap_ns;         /* idle in stretches shorter than TH_SHORT_GAP_NS */

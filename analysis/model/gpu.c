@@ -14,6 +14,7 @@ void gpu_done(struct gpu *gpu)
             intervals_done(&gpu->devices[i].busy[class]);
     for (size_t i = 0; i < gpu->nr_streams; i++)
         free(gpu->streams[i].launches);
+    intervals_done(&gpu->gaps);
     free(gpu->devices);
     free(gpu->streams);
     *gpu = (struct gpu){0};
@@ -129,14 +130,62 @@ int gpu_add_set(struct gpu *gpu, const struct tr_gpu_set *set)
     return end_ns > gpu->begin_ns ? intervals_add(&device->busy[GPU_COPY], set->start_ns, end_ns) : 0;
 }
 
-void gpu_until(struct gpu *gpu, const struct tr_gpu_until *until)
+/* ---- what is missing ---------------------------------------------------------------------- */
+
+/* That records were lost is noticed after it happened, at most so long; other gaps begin when they are told. */
+static uint64_t begin_of_gap(uint64_t at_ns, unsigned why)
 {
+    uint64_t back_ns = why == TR_gap_why_gpu ? (uint64_t)TH_GPU_GAP_NS : 0;
+    return at_ns > back_ns ? at_ns - back_ns : 1;
+}
+
+static int end_gap(struct gpu *gpu, unsigned why, uint64_t end_ns)
+{
+    uint64_t at_ns = gpu->gap_since_ns[why];
+    gpu->gap_since_ns[why] = 0;
+    return at_ns ? intervals_add(&gpu->gaps, begin_of_gap(at_ns, why), end_ns) : 0;
+}
+
+int gpu_gap(struct gpu *gpu, const struct tr_gap *gap, uint64_t at_ns)
+{
+    if (gap->why >= TR_gap_why_MAX || gap->why == TR_gap_why_names)
+        return 0;
+    if (!gap->on)
+        return end_gap(gpu, gap->why, at_ns);
+    if (!gpu->gap_since_ns[gap->why])
+        gpu->gap_since_ns[gap->why] = at_ns;
+    return 0;
+}
+
+static bool in_gap(const struct gpu *gpu)
+{
+    for (unsigned why = 0; why < TR_gap_why_MAX; why++)
+        if (gpu->gap_since_ns[why])
+            return true;
+    return false;
+}
+
+bool gpu_has_gap(const struct gpu *gpu, uint64_t from_ns, uint64_t to_ns)
+{
+    for (unsigned why = 0; why < TR_gap_why_MAX; why++)
+        if (gpu->gap_since_ns[why] && begin_of_gap(gpu->gap_since_ns[why], why) < to_ns)
+            return true;
+    return intervals_measure(&gpu->gaps, from_ns, to_ns) > 0;
+}
+
+int gpu_until(struct gpu *gpu, const struct tr_gpu_until *until)
+{
+    uint64_t since_ns = gpu->gap_since_ns[TR_gap_why_gpu];
     gpu->told = true;
     for (size_t i = 0; i < gpu->nr_devices; i++)
         if ((until->device == UINT32_MAX || until->device == gpu->devices[i].device) &&
             until->until_ns > gpu->devices[i].until_ns)
             gpu->devices[i].until_ns = until->until_ns;
+    /* A recorder that goes on telling was not turned off: what it missed was before it said so. */
+    return since_ns && until->until_ns > since_ns ? end_gap(gpu, TR_gap_why_gpu, since_ns) : 0;
 }
+
+/* ---- asking ------------------------------------------------------------------------------- */
 
 const struct gpu_device *gpu_main(const struct gpu *gpu)
 {
@@ -152,11 +201,13 @@ uint64_t gpu_complete(const struct gpu *gpu, uint64_t now_ns)
     const struct gpu_device *device = gpu_main(gpu);
     if (now_ns == UINT64_MAX)
         return now_ns; /* nothing more comes */
+    uint64_t by_clock_ns = now_ns > TH_GPU_LATE_NS ? now_ns - TH_GPU_LATE_NS : 0;
+    uint64_t told_ns = device ? device->until_ns : 0;
+    if (!gpu->told)
+        return by_clock_ns;
     /* A guess by the clock is not to be mixed with what the recorder knows: on a GPU with few, long kernels its buffers
-     * stay out for long. */
-    if (gpu->told)
-        return device ? device->until_ns : 0;
-    return now_ns > TH_GPU_LATE_NS ? now_ns - TH_GPU_LATE_NS : 0;
+     * stay out for long. But one that was turned off tells nothing any more. */
+    return in_gap(gpu) && by_clock_ns > told_ns ? by_clock_ns : told_ns;
 }
 
 static const struct gpu_stream *main_stream(const struct gpu *gpu, const struct gpu_device *device)
@@ -237,6 +288,7 @@ struct gpu_sum gpu_sum(const struct gpu *gpu, uint64_t from_ns, uint64_t to_ns)
 
 void gpu_forget(struct gpu *gpu, uint64_t to_ns, uint64_t point_ns)
 {
+    intervals_forget(&gpu->gaps, to_ns);
     for (size_t i = 0; i < gpu->nr_devices; i++)
         for (unsigned class = 0; class < GPU_CLASS_MAX; class ++)
             intervals_forget(&gpu->devices[i].busy[class], to_ns);

@@ -54,7 +54,9 @@ struct gpu {
     size_t nr_devices;
     struct gpu_stream *streams; /* owned */
     size_t nr_streams;
-    bool told; /* the recorder says how far its records are complete */
+    bool told;                             /* the recorder says how far its records are complete */
+    struct intervals gaps;                 /* in which records may be missing; those that are over */
+    uint64_t gap_since_ns[TR_gap_why_MAX]; /* of each reason, when the recorder said so; 0 not now */
 };
 
 void gpu_done(struct gpu *gpu);
@@ -63,7 +65,11 @@ void gpu_done(struct gpu *gpu);
 int gpu_add_kernel(struct gpu *gpu, const struct tr_kernel *kernel, enum kernel_kind kind);
 int gpu_add_copy(struct gpu *gpu, const struct tr_gpu_copy *copy);
 int gpu_add_set(struct gpu *gpu, const struct tr_gpu_set *set);
-void gpu_until(struct gpu *gpu, const struct tr_gpu_until *until);
+int gpu_until(struct gpu *gpu, const struct tr_gpu_until *until);
+int gpu_gap(struct gpu *gpu, const struct tr_gap *gap, uint64_t at_ns);
+
+/* Whether records of what ran in [from, to) may be missing. */
+bool gpu_has_gap(const struct gpu *gpu, uint64_t from_ns, uint64_t to_ns);
 
 /* The device that counts; NULL as long as no compute kernel was told: then this is no GPU job. */
 const struct gpu_device *gpu_main(const struct gpu *gpu);

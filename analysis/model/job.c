@@ -320,13 +320,18 @@ static int learn_gpu(struct process *process, const struct tr_gpu *event)
 
 static void learn_gap(struct job *job, const struct event *event)
 {
-    bool asked_for = event->u.gap.why == TR_gap_why_steps || event->u.gap.why == TR_gap_why_ranks;
+    unsigned why = event->u.gap.why;
+    struct process *process = job->process;
+    bool asked_for = why == TR_gap_why_steps || why == TR_gap_why_ranks;
+    job->nr_gaps += event->u.gap.on;
+    if (asked_for || why == TR_gap_why_gpu)
+        return; /* GPU times are gpu.c's */
     if (event->u.gap.on) {
-        job->nr_gaps++;
-        job->gap_since_ns = asked_for ? 0 : event->ts_ns;
-    } else if (job->gap_since_ns) {
-        job->gap_ns += event->ts_ns - job->gap_since_ns;
-        job->gap_since_ns = 0;
+        process->gap_since_ns = process->gap_since_ns ? process->gap_since_ns : event->ts_ns;
+    } else if (process->gap_since_ns) {
+        process->gap_ns += event->ts_ns - process->gap_since_ns;
+        process->gap_since_ns = 0;
+        job->gap_ns = process->gap_ns > job->gap_ns ? process->gap_ns : job->gap_ns;
     }
 }
 

@@ -90,11 +90,12 @@ struct process {
     bool logged;      /* known only from what it wrote to a log */
     bool cut;         /* what is told of it ended by intention, before it did */
     int32_t rank_env, world, local_rank, attempt;
-    char *comm, *cmd, *host_name; /* owned */
-    struct thread *threads;       /* owned, newest first */
-    struct gpu_info *gpus;        /* owned; in the order of their ordinals' first mention */
-    struct attr *attrs;           /* owned */
-    struct tr_self cost;          /* the recorder's latest account of itself */
+    char *comm, *cmd, *host_name;  /* owned */
+    struct thread *threads;        /* owned, newest first */
+    struct gpu_info *gpus;         /* owned; in the order of their ordinals' first mention */
+    struct attr *attrs;            /* owned */
+    struct tr_self cost;           /* the recorder's latest account of itself */
+    uint64_t gap_ns, gap_since_ns; /* without detail that nobody had asked for; 0 not now */
     enum role role;
     struct rank *rank;          /* that it trains, or works for; NULL */
     bool announced;             /* it said who it is */
@@ -172,8 +173,8 @@ struct job {
     uint32_t per_step; /* hand-overs of one step */
 
     uint64_t nr_events, nr_gaps;
-    uint64_t gap_ns, gap_since_ns; /* time without detail that nobody had asked for */
-    uint64_t unmatched;            /* events whose process never said who it is */
+    uint64_t gap_ns;    /* time without detail that nobody had asked for, of the process with most of it */
+    uint64_t unmatched; /* events whose process never said who it is */
     struct extent {
         uint64_t first_ns, last_ns; /* of the events of one host */
     } * extents;                    /* owned; by host */

@@ -317,7 +317,7 @@ static struct finding *raise(struct report *report, const struct job *job, const
     seconds = wait / 1e9;
     struct finding *finding =
         finding_raise(report, "dataloader-bound", like->where ? like->where->group->text : like->reason,
-                      severity_of_share(worst), judge_confidence(job, first->facts->windows));
+                      severity_of_share(worst), judge_rank(job, first->facts));
     finding_lost(finding, (int64_t)(wait / (double)ranks), seconds);
     finding_set_share(finding, "share", wait / window);
     finding_set_time(finding, "wait", wait / windows);
@@ -356,7 +356,7 @@ static void find_few_or_many(struct report *report, const struct job *job, const
 {
     struct loader_sum sum = facts_loaders(job->facts, facts->rank);
     double share = judge_class(facts, BC_dataloader), idle = judge_share(sum.idle_ns, sum.span_ns);
-    double confidence = judge_confidence(job, facts->windows), cpus = judge_cpus_allowed(facts->rank->process);
+    double confidence = judge_rank(job, facts), cpus = judge_cpus_allowed(facts->rank->process);
     if (confidence <= 0 || !sum.batches || !sum.at_once)
         return;
     double batch = (double)sum.busy_ns / (double)sum.batches;
@@ -406,7 +406,7 @@ static int finish(void *arg, struct report *report)
         const struct rank_facts *facts = &job->facts->ranks[i];
         struct starved starved = {.facts = facts, .share = judge_class(facts, BC_dataloader)};
         find_few_or_many(report, job, facts);
-        if (starved.share < TH_DATA_SHARE || judge_confidence(job, facts->windows) <= 0)
+        if (starved.share < TH_DATA_SHARE || judge_rank(job, facts) <= 0)
             continue;
         explain(job, &starved);
         all[nr++] = starved;

@@ -175,7 +175,7 @@ static int finish(void *arg, struct report *report)
                             .gpu = &facts->gpu,
                             .windows = (double)facts->gpu.windows,
                             .window_ns = (double)facts->gpu.window_ns,
-                            .confidence = judge_confidence(job, facts->gpu.windows)};
+                            .confidence = facts->gpu.windows ? judge_rank(job, facts) : 0};
         if (look.confidence <= 0 || look.window_ns <= 0)
             continue;
         find_pageable(report, &look);

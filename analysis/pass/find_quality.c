@@ -49,6 +49,26 @@ static void find_gaps(struct report *report, const struct job *job)
     finding_evidence(finding, "gaps");
 }
 
+/* Steps left out because GPU times may be missing in them: of the rank with most. */
+static void find_gpu_gaps(struct report *report, const struct job *job)
+{
+    const struct rank_facts *worst = NULL;
+    for (size_t i = 0; i < job->facts->nr_ranks; i++) {
+        const struct rank_facts *facts = &job->facts->ranks[i];
+        worst = facts->gpu.gap_windows > (worst ? worst->gpu.gap_windows : 0) ? facts : worst;
+    }
+    uint64_t gaps = worst ? worst->gpu.gap_windows : 0, all = worst ? gaps + worst->windows : 0;
+    if (!gaps || judge_share(gaps, all) < TH_GAP_SHARE)
+        return;
+    struct finding *finding = finding_raise(report, "trace-quality", "gpu", SEVERITY_LOW, 1);
+    finding_set_count(finding, "gpu_steps", gaps);
+    finding_set_count(finding, "all_steps", all);
+    finding_what(finding, "gpu");
+    finding_cause(finding, "gpu");
+    finding_fix(finding, "gpu");
+    finding_evidence(finding, "gpu");
+}
+
 static void find_missing_ranks(struct report *report, const struct job *job)
 {
     int seen = 0;
@@ -104,6 +124,7 @@ static int finish(void *arg, struct report *report)
     find_lost(report, job);
     find_unresolved(report, job);
     find_gaps(report, job);
+    find_gpu_gaps(report, job);
     find_missing_ranks(report, job);
     find_no_steps(report, job);
     int rc = note_no_gpu(report, job);

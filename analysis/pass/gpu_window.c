@@ -73,8 +73,9 @@ int gpu_window_event(struct gpu_window *window, const struct event *event, const
     case EV_gpu_set:
         return gpu_add_set(&window->gpu, &event->u.gpu_set);
     case EV_gpu_until:
-        gpu_until(&window->gpu, &event->u.gpu_until);
-        return 0;
+        return gpu_until(&window->gpu, &event->u.gpu_until);
+    case EV_gap:
+        return gpu_gap(&window->gpu, &event->u.gap, event->ts_ns);
     case EV_gemm:
         return add_work(window, &event->u.gemm);
     default:
@@ -85,6 +86,11 @@ int gpu_window_event(struct gpu_window *window, const struct event *event, const
 bool gpu_window_used(const struct gpu_window *window)
 {
     return gpu_main(&window->gpu) != NULL;
+}
+
+bool gpu_window_has_gap(const struct gpu_window *window, uint64_t from_ns, uint64_t to_ns)
+{
+    return gpu_window_used(window) && gpu_has_gap(&window->gpu, from_ns, to_ns);
 }
 
 bool gpu_window_waited(const struct gpu_window *window, uint64_t start_ns, uint64_t end_ns)

@@ -28,6 +28,12 @@ double judge_confidence(const struct job *job, uint64_t windows)
     return job->method == ANCHORS_run ? 0 : confidence * job->confidence;
 }
 
+double judge_rank(const struct job *job, const struct rank_facts *facts)
+{
+    double windows = (double)facts->windows, gaps = (double)facts->gpu.gap_windows;
+    return windows > 0 ? judge_confidence(job, facts->windows) * windows / (windows + gaps) : 0;
+}
+
 double judge_share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;

@@ -26,6 +26,9 @@ void *finder_new(const struct options *options, struct job *job, struct report *
 /* Confidence of a finding about shares of `windows` steady windows: 0 when they are too few to say anything. */
 double judge_confidence(const struct job *job, uint64_t windows);
 
+/* The same of a rank's, less where GPU times are missing in some. */
+double judge_rank(const struct job *job, const struct rank_facts *facts);
+
 /* part / whole, 0 when there is no whole. */
 double judge_share(uint64_t part, uint64_t whole);
 

@@ -213,10 +213,12 @@ static int close_window(struct pass_breakdown *self, struct window_state *state,
     int rc = sum_up(self, state, end_ns);
     if (rc)
         return rc;
+    bool gap = gpu_window_has_gap(&state->gpu, state->start_ns, end_ns);
+    state->facts->gpu.gap_windows += gap;
     struct report_step row = {.step = (uint32_t)(state->rank->step_base + state->index),
                               .rank = state->rank->number,
                               .warmup = state->index < state->rank->warmup,
-                              .incomplete = incomplete,
+                              .incomplete = incomplete || gap,
                               .start_ns = state->start_ns,
                               .end_ns = end_ns,
                               .comm_wait_ns = TR_UNKNOWN,
@@ -321,6 +323,7 @@ static bool is_of_gpu(const struct event *event)
     case EV_gpu_copy:
     case EV_gpu_set:
     case EV_gpu_until:
+    case EV_gap:
     case EV_gemm:
     case EV_cuda_call:
         return true;

@@ -1,7 +1,7 @@
 /* pcie.c - see pcie.h. Reads files of sysfs, from the tender thread; needs no CUDA and calls no driver.
  *
- * What the link does at the moment says nothing: an idle GPU lets it run slowly. What it can do at most is the lesser of
- * the device's and the slot's abilities, and the slot is the port above the device. */
+ * What the link does at the moment says nothing: an idle GPU lets it run slowly. What it can do at most is the lesser
+ * of the device's and the slot's abilities, and the slot is the port above the device. */
 #include "shim/core/pcie.h"
 
 #include <ctype.h>

@@ -56,8 +56,32 @@ static void say_optimizer(struct script *script, uint64_t at)
 
 typedef void (*step_fn)(struct script *script, uint64_t at);
 
+/* The recorder says that it has lost records after some of the steps, or that detail is off for some. */
+static void no_gap(struct script *script, unsigned step)
+{
+}
+
+static unsigned gap_every; /* steps */
+
+static void lost_records(struct script *script, unsigned step)
+{
+    if (step % gap_every == 3)
+        say(script, "%luus a gap pid=1 why=gpu on=1", begin_of(step) + STEP / 2);
+    say(script, "%luus a gpu_until pid=1 device=0 until_ns=%luus", begin_of(step) + STEP, begin_of(step) + STEP - 1);
+}
+
+static void detail_off(struct script *script, unsigned step)
+{
+    if (step % gap_every == 3)
+        say(script, "%luus a gap pid=1 why=budget on=1", begin_of(step) + STEP / 2);
+    if (step % gap_every == 4)
+        say(script, "%luus a gap pid=1 why=budget on=0", begin_of(step) + STEP / 2);
+}
+
+typedef void (*gap_fn)(struct script *script, unsigned step);
+
 /* Steps end at their optimizer; what the GPU does for one begins right after. */
-static struct report *run(step_fn step, const struct options *options)
+static struct report *run_with_gaps(step_fn step, gap_fn gap, const struct options *options)
 {
     struct script script;
     script_begin(&script);
@@ -65,10 +89,16 @@ static struct report *run(step_fn step, const struct options *options)
     for (unsigned i = 0; i < STEPS; i++) {
         say_host(&script, begin_of(i));
         step(&script, begin_of(i));
+        gap(&script, i);
         say_optimizer(&script, begin_of(i));
     }
     say(&script, "9s a exit pid=1 how=exit start_ns=9s");
     return script_analyze(&script, options ? options : &(struct options){0});
+}
+
+static struct report *run(step_fn step, const struct options *options)
+{
+    return run_with_gaps(step, no_gap, options);
 }
 
 static const char *const ids[] = {"pageable-copies", "sync-overuse",  "launch-bound",    "offload-bound",
@@ -423,6 +453,65 @@ static void the_report_says_what_is_missing(void **state)
     report_free(report);
 }
 
+/* ---- what may be missing ------------------------------------------------------------------ */
+
+static size_t nr_incomplete(struct report *report)
+{
+    struct step_rows rows = {0};
+    size_t nr = 0;
+    assert_int_equal(report_each_step(report, step_rows_add, &rows), 0);
+    for (size_t i = 0; i < rows.nr; i++)
+        nr += rows.rows[i].incomplete;
+    return nr;
+}
+
+/* Nothing that both reports find is surer in the one with gaps. Returns how many those are. */
+static size_t compare_confidence(const struct report *whole, const struct report *gaps)
+{
+    size_t nr = 0;
+    for (size_t i = 0; i < whole->nr_findings; i++) {
+        const struct report_finding *finding = &whole->findings[i], *other = find_finding(gaps, finding->id);
+        if (!other || !strcmp(finding->id, "trace-quality"))
+            continue;
+        if (other->confidence >= finding->confidence)
+            fail_msg("%s: %g, with gaps %g", finding->id, finding->confidence, other->confidence);
+        nr++;
+    }
+    return nr;
+}
+
+static void gaps_make_nothing_surer(void **state)
+{
+    static const step_fn steps[] = {slow_pageable_copies, many_syncs,    short_kernels, optimizer_on_the_host,
+                                    weights_on_the_host,  slow_products, slow_data};
+    static const gap_fn gaps[] = {lost_records, detail_off};
+    size_t compared = 0;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+        for (size_t j = 0; j < 2; j++)
+            for (gap_every = 5; gap_every <= 25; gap_every += 10) {
+                struct report *whole = run(steps[i], NULL), *holes = run_with_gaps(steps[i], gaps[j], NULL);
+                assert_true(nr_incomplete(holes) > nr_incomplete(whole));
+                assert_non_null(find_finding(holes, "trace-quality"));
+                compared += compare_confidence(whole, holes);
+                report_free(whole);
+                report_free(holes);
+            }
+    assert_true(compared >= sizeof(steps) / sizeof(*steps) * 3);
+}
+
+/* Two windows for each time that detail is off from the middle of one to the middle of the next. */
+static void steps_in_a_gap_are_told_apart(void **state)
+{
+    gap_every = 10;
+    struct report *whole = run(a_step, NULL), *holes = run_with_gaps(a_step, detail_off, NULL);
+    assert_int_equal(nr_incomplete(holes), nr_incomplete(whole) + 8);
+    const struct report_finding *finding = find_finding(holes, "trace-quality");
+    assert_non_null(strstr(finding->what, "8 of "));
+    assert_int_equal(finding->severity, SEVERITY_LOW);
+    report_free(whole);
+    report_free(holes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +525,8 @@ int main(void)
         cmocka_unit_test(a_peak_in_pieces),
         cmocka_unit_test(waits_for_data_that_the_gpu_notices),
         cmocka_unit_test(the_report_says_what_is_missing),
+        cmocka_unit_test(gaps_make_nothing_surer),
+        cmocka_unit_test(steps_in_a_gap_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

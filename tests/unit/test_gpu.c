@@ -110,7 +110,7 @@ static void a_step_begins_with_the_first_kernel_launched_after_its_point(void **
     add_kernel(&gpu, 7, 110, 400, 50);
     add_kernel(&gpu, 9, 101, 150, 10);             /* another stream, with less to do */
     assert_false(gpu_point(&gpu, 100, 1000, &at)); /* one launched at 105 may yet be told of */
-    gpu_until(&gpu, &(struct tr_gpu_until){.device = UINT32_MAX, .until_ns = 460});
+    assert_int_equal(gpu_until(&gpu, &(struct tr_gpu_until){.device = UINT32_MAX, .until_ns = 460}), 0);
     assert_true(gpu_point(&gpu, 100, 1000, &at));
     assert_int_equal(at, 400);
     assert_true(gpu_point(&gpu, 110, 1000, &at));
@@ -136,6 +136,46 @@ static void a_kernel_whose_launch_is_unknown_was_launched_before_what_follows_it
     assert_int_equal(at, 610);
     assert_true(gpu_point(&gpu, 605, UINT64_MAX, &at)); /* nothing is known to be against it */
     assert_int_equal(at, 710);
+    gpu_done(&gpu);
+}
+
+/* ---- what is missing ---------------------------------------------------------------------- */
+
+#define SECOND 1000000000ull
+
+static void say_gap(struct gpu *gpu, unsigned why, bool on, uint64_t at_ns)
+{
+    assert_int_equal(gpu_gap(gpu, &(struct tr_gap){.why = why, .on = on}, at_ns), 0);
+}
+
+static void gaps_last_until_they_are_over(void **state)
+{
+    struct gpu gpu = {.loop_end_ns = UINT64_MAX};
+    struct tr_gpu_until until = {.device = UINT32_MAX, .until_ns = 11 * SECOND};
+    add_kernel(&gpu, 7, 1, 2, 10);
+    assert_false(gpu_has_gap(&gpu, 0, UINT64_MAX));
+    say_gap(&gpu, TR_gap_why_names, true, 2 * SECOND); /* names only */
+    assert_false(gpu_has_gap(&gpu, 0, UINT64_MAX));
+
+    /* Records were lost: some time before that was told. The recorder goes on, so it is over. */
+    say_gap(&gpu, TR_gap_why_gpu, true, 10 * SECOND);
+    assert_true(gpu_has_gap(&gpu, 12 * SECOND, 13 * SECOND));
+    assert_int_equal(gpu_until(&gpu, &until), 0);
+    assert_false(gpu_has_gap(&gpu, 12 * SECOND, 13 * SECOND));
+    assert_true(gpu_has_gap(&gpu, 9 * SECOND, 9 * SECOND + 1));
+    assert_false(gpu_has_gap(&gpu, 8 * SECOND, 9 * SECOND));
+
+    /* Detail was off: exactly then. What is complete goes on by the clock. */
+    say_gap(&gpu, TR_gap_why_steps, true, 20 * SECOND);
+    assert_true(gpu_complete(&gpu, 60 * SECOND) > 50 * SECOND);
+    say_gap(&gpu, TR_gap_why_steps, false, 60 * SECOND);
+    assert_true(gpu_complete(&gpu, 60 * SECOND) == 11 * SECOND);
+    assert_false(gpu_has_gap(&gpu, 19 * SECOND, 20 * SECOND));
+    assert_true(gpu_has_gap(&gpu, 19 * SECOND, 21 * SECOND));
+    assert_false(gpu_has_gap(&gpu, 60 * SECOND, 61 * SECOND));
+
+    gpu_forget(&gpu, 60 * SECOND, 0);
+    assert_false(gpu_has_gap(&gpu, 0, UINT64_MAX));
     gpu_done(&gpu);
 }
 
@@ -421,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_set_is_the_union_of_what_came_in_any_order),
         cmocka_unit_test(a_walk_goes_over_the_union_of_several_sets),
         cmocka_unit_test(kernels_are_told_apart_by_name),
+        cmocka_unit_test(gaps_last_until_they_are_over),
         cmocka_unit_test(a_step_begins_with_the_first_kernel_launched_after_its_point),
         cmocka_unit_test(a_kernel_whose_launch_is_unknown_was_launched_before_what_follows_it_on_its_stream),
         cmocka_unit_test(windows_lie_on_the_gpu_and_add_up),

@@ -46,9 +46,15 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const paths[] = {"port/gpu/max_link_speed", "port/gpu/max_link_width", "port/max_link_speed",
-                                        "port/max_link_width",     "devices/0000:3b:00.0",    "port/gpu",
-                                        "port",                    "devices",                 ""};
+    static const char *const paths[] = {"port/gpu/max_link_speed",
+                                        "port/gpu/max_link_width",
+                                        "port/max_link_speed",
+                                        "port/max_link_width",
+                                        "devices/0000:3b:00.0",
+                                        "port/gpu",
+                                        "port",
+                                        "devices",
+                                        ""};
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
         char full[128];
         snprintf(full, sizeof(full), "%s/%s", root, paths[i]);
