@@ -2,7 +2,7 @@
 # A process that is to run on it gets LD_LIBRARY_PATH=$(O)/sim; examples/simtrain finds it by itself.
 SIM_OUT  := $(O)/sim
 SIM_LIBS := libsimnode.so libcuda.so.1 libcudart.so.12 libcudart.so.13 libcupti.so.11.8 libcupti.so.12 libcupti.so.13 \
-            libnvidia-ml.so.1 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 libc10.so libc10_cuda.so
+            libnvidia-ml.so.1 libcublas.so.12 libcublas.so.13 libcublasLt.so.12 libcublasLt.so.13 libnccl.so.2 libc10.so libc10_cuda.so
 SIMTRAIN := $(O)/examples/simtrain
 
 .PHONY: sim
@@ -54,6 +54,12 @@ $(SIM_OUT)/libc10.so: $(call obj,tests/sim/c10/libc10.c)
 $(SIM_OUT)/libc10_cuda.so: $(call obj,tests/sim/c10/libc10_cuda.c) $(SIM_OUT)/libc10.so $(SIM_OUT)/libcudart.so.13
 	$(call sim_link,)
 
+# Its own calls of public functions can be interposed, as those of the real one: no -Bsymbolic-functions.
+$(SIM_OUT)/libnccl.so.2: $(call sim_objs,tests/sim/nccl/*.c) $(SIM_OUT)/libsimnode.so
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
+
 SIM_VERSIONED := $(filter libcudart.% libcupti.% libcublas%,$(SIM_LIBS))
 $(SIM_VERSIONED:%=$(SIM_OUT)/%): $(SIM_OUT)/%: $(O)/obj/sim/%.map $(SIM_OUT)/libsimnode.so
 	$(call sim_link,$(sim_version))
@@ -71,11 +77,12 @@ $(SIMTRAIN) $(SIMTRAIN)-cuda12: $(SIM_OUT)/libsimnode.so
 	$(Q)$(LINK) $(SANFLAGS) -Wl,-rpath,'$$ORIGIN/../sim' -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
 
 # A test may stand in for what a library exports, so its own names are seen by the libraries (-rdynamic).
-SIM_TESTS := $(O)/tests/sim/test_engine $(O)/tests/sim/test_libraries $(O)/tests/sim/cupti_job
+SIM_TESTS := $(O)/tests/sim/test_engine $(O)/tests/sim/test_libraries $(O)/tests/sim/cupti_job $(O)/tests/sim/test_nccl
 sim: $(SIM_TESTS)
 $(O)/tests/sim/test_libraries: $(SIM_OUT)/libc10_cuda.so $(SIM_OUT)/libcublas.so.13 $(SIM_OUT)/libnvidia-ml.so.1
+$(O)/tests/sim/test_nccl: $(SIM_OUT)/libnccl.so.2
 $(SIM_TESTS): $(O)/tests/sim/%: $(O)/obj/tests/sim/%.c.o $(SIM_OUT)/libsimnode.so $(SIM_OUT)/libcuda.so.1 $(SIM_OUT)/libcudart.so.13
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(SANFLAGS) -rdynamic -Wl,-rpath,'$$ORIGIN/../../sim' -o $@ $< $(filter $(SIM_OUT)/%,$^) -lcmocka -lpthread -ldl
-SUITE_sim := $(filter %/test_engine %/test_libraries,$(SIM_TESTS)) $(wildcard tests/sim/*.t)
+SUITE_sim := $(filter %/test_engine %/test_libraries %/test_nccl,$(SIM_TESTS)) $(wildcard tests/sim/*.t)

@@ -178,6 +178,10 @@ struct sim_op {
      */
     uint64_t (*decide)(struct sim_op *op, uint64_t start);
     void *decide_data;
+    /* Called when it is queued or a graph that holds it is launched, in the order of the stream, with the engine's lock
+     * held: an operation that belongs to something bigger takes its place in that here, may fill in decide, decide_data
+     * and (sim_op_add_wait) what it waits for. */
+    void (*placed)(struct sim_op *op);
 
     unsigned nr_waits, max_waits;
     struct sim_op **waits; /* referenced until this one is decided */
@@ -189,7 +193,9 @@ SIM_EXPORT struct sim_op *sim_op_ref(struct sim_op *op);
 SIM_EXPORT void sim_op_unref(struct sim_op *op);
 SIM_EXPORT void sim_op_wait(struct sim_op *op); /* the calling thread sleeps until it has ended */
 SIM_EXPORT bool sim_op_ended(const struct sim_op *op);
-SIM_EXPORT void sim_op_decided(void); /* ask the `decide` functions again */
+SIM_EXPORT void sim_op_add_wait(struct sim_op *op,
+                                struct sim_op *before); /* only before it is queued, or in `placed` */
+SIM_EXPORT void sim_op_decided(void);                   /* ask the `decide` functions again */
 /* Queues op (taken over) on the stream and tells the observer; while the stream is captured it becomes a node. */
 SIM_EXPORT int sim_queue(struct sim_stream *stream, struct sim_op *op);
 SIM_EXPORT void sim_set_tag(uint32_t tag);
@@ -230,6 +236,8 @@ SIM_EXPORT void sim_set_kernel_model(sim_length_fn *length, void *context);
 /* Kernels whose first argument, a uint64_t, is their length in ns: `stub` is the host function that launches them. */
 SIM_EXPORT void sim_kernel_told(const void *stub);
 SIM_EXPORT void sim_set_kernel_body(const void *stub, void (*body)(struct sim_op *, void **));
+/* Its launches get this `placed`; op->args are copies of the launch's arguments. */
+SIM_EXPORT void sim_set_kernel_placed(const void *stub, void (*placed)(struct sim_op *));
 
 struct sim_function;
 SIM_EXPORT struct sim_function *sim_function_register(const void *stub, const char *name);

@@ -193,6 +193,8 @@ static struct sim_op *queue_node(struct sim_exec *x, size_t i, struct sim_op **q
     sim_op_add_wait(op, begin);
     for (size_t w = 0; w < n->nr_waits; w++)
         sim_op_add_wait(op, queued[n->waits[w]]);
+    if (op->placed)
+        op->placed(op);
     sim_op_try(op);
     return sim_log_add(op);
 }

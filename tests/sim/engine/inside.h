@@ -40,7 +40,6 @@ void sim_unlock_engine(void);
 extern struct sim_stream *sim_streams; /* guarded by sim_lock */
 
 /* With the lock held. */
-void sim_op_add_wait(struct sim_op *op, struct sim_op *before);
 void sim_op_try(struct sim_op *op); /* decide it now if that is possible, else remember it */
 struct sim_op *sim_log_add(struct sim_op *op);
 int sim_account(struct sim_device *d, int64_t bytes); /* SIM_OUT_OF_MEMORY: not that much left */

@@ -10,6 +10,7 @@ struct sim_function {
     const char *name; /* owned, never freed: records point to it as to CUPTI's own */
     bool told;
     void (*body)(struct sim_op *, void **);
+    void (*placed)(struct sim_op *);
     struct sim_function *next;
 };
 
@@ -75,6 +76,13 @@ void sim_set_kernel_body(const void *stub, void (*body)(struct sim_op *, void **
         f->body = body;
 }
 
+void sim_set_kernel_placed(const void *stub, void (*placed)(struct sim_op *))
+{
+    struct sim_function *f = sim_function_of(stub);
+    if (f)
+        f->placed = placed;
+}
+
 /* Eight blocks at a time on each of 132 multiprocessors, 2 us each wave. */
 static uint64_t default_length(const struct sim_launch *l)
 {
@@ -108,8 +116,9 @@ static int launch(struct sim_stream *s, const char *name, const struct sim_launc
     op->shared_bytes = l->shared_bytes;
     op->cooperative = l->cooperative;
     op->length = ns;
-    if (f && f->body && args) {
+    if (f && (f->body || f->placed) && args) {
         op->body = f->body;
+        op->placed = f->placed;
         for (int i = 0; i < SIM_ARGS_MAX && args[i]; i++)
             memcpy(&op->args[i], args[i], sizeof(op->args[i]));
     }

@@ -127,6 +127,8 @@ int sim_queue(struct sim_stream *s, struct sim_op *op)
     op->queued = sim_now() + sim_settings()->launch_ns;
     sim_op_add_wait(op, s->last);
     wait_for_legacy(s, op);
+    if (op->placed)
+        op->placed(op);
     sim_op_try(op);
     bool decided = op->end != SIM_UNKNOWN;
     sim_op_unref(s->last);

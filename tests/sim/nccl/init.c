@@ -1,0 +1,531 @@
+/* init.c - making communicators: by unique id, by splitting, shrinking or growing one; alone, in a group (then each on
+ * a thread of its own, *comm is there when the group ends) or without waiting. And ending them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/sim/nccl/inside.h"
+#include "tests/sim/nccl/log.h"
+#include "tests/sim/nccl/net.h"
+#include "tests/sim/nccl/topology.h"
+
+/* ---- What every way has in common
+ * ----------------------------------------------------------------------------------------- */
+static void describe_self(struct ncclComm *c, struct nccl_peer *me)
+{
+    memset(me, 0, sizeof(*me));
+    net_describe(me);
+    struct sim_device *d = sim_device_at(c->device);
+    me->rank = c->rank;
+    me->device = c->device;
+    me->pid = (int)getpid();
+    me->version = nccl_version();
+    me->bus = d ? (uint64_t)d->pci_domain << 20 | d->pci_bus << 12 | d->pci_device << 4 : 0;
+}
+
+static int count_nodes(const struct ncclComm *c)
+{
+    int nodes = 0;
+    for (int i = 0; i < c->nranks; i++) {
+        bool seen = false;
+        for (int j = 0; j < i; j++)
+            seen |= c->peers[j].host_hash == c->peers[i].host_hash;
+        nodes += !seen;
+    }
+    return nodes;
+}
+
+static ncclResult_t check_peers(struct ncclComm *c)
+{
+    for (int i = 0; i < c->nranks; i++)
+        for (int j = 0; j < i; j++) {
+            const struct nccl_peer *a = &c->peers[i], *b = &c->peers[j];
+            if (a->host_hash == b->host_hash && a->bus == b->bus)
+                return nccl_error(c, ncclInvalidUsage,
+                                  "Duplicate GPU detected : rank %d and rank %d both on CUDA device %llx", i, j,
+                                  (unsigned long long)a->bus);
+            if (a->host_hash != b->host_hash && a->net_kind != b->net_kind)
+                return nccl_error(c, ncclSystemError, "rank %d on %s uses network %s, rank %d on %s network %s", i,
+                                  a->host, a->net, j, b->host, b->net);
+        }
+    return ncclSuccess;
+}
+
+static ncclResult_t make_room(struct ncclComm *c)
+{
+    c->peers = calloc((size_t)c->nranks, sizeof(*c->peers));
+    c->nr_sends = calloc((size_t)c->nranks, sizeof(uint64_t));
+    c->nr_receives = calloc((size_t)c->nranks, sizeof(uint64_t));
+    return c->peers && c->nr_sends && c->nr_receives ? ncclSuccess : ncclSystemError;
+}
+
+static void say_made(const struct ncclComm *c, const char *what)
+{
+    int v = nccl_version();
+    char api[64] = "";
+    if (v >= 23000 && strcmp(what, "START") == 0)
+        snprintf(api, sizeof(api), "[Rank %d] %s ", c->rank, c->api);
+    else if (v >= 22100)
+        snprintf(api, sizeof(api), "%s ", c->api);
+    log_info(LOG_INIT, "%scomm %p rank %d nranks %d cudaDev %d nvmlDev %d busId %llx commId 0x%llx - Init %s", api,
+             (void *)c, c->rank, c->nranks, c->device, c->device, (unsigned long long)(c->peers[c->rank].bus),
+             (unsigned long long)c->hash, what);
+}
+
+/* Peers are known: transports, log, and the thread. */
+static ncclResult_t finish(struct ncclComm *c)
+{
+    c->nr_nodes = count_nodes(c);
+    ncclResult_t error = check_peers(c);
+    if (error)
+        return error;
+    error = topology_connect(c);
+    if (error)
+        return error;
+    comm_start_progress(c);
+    say_made(c, "COMPLETE");
+    return ncclSuccess;
+}
+
+static ncclResult_t begin(struct ncclComm *c)
+{
+    ncclResult_t error = make_room(c);
+    if (error || (error = net_init()))
+        return error;
+    describe_self(c, &c->peers[c->rank]);
+    log_version(c->rank);
+    say_made(c, "START");
+    return ncclSuccess;
+}
+
+static ncclResult_t run_by_id(struct init_job *job)
+{
+    struct ncclComm *c = job->comm;
+    int socket;
+    c->hash = bootstrap_hash(&job->id);
+    ncclResult_t error = begin(c);
+    if (error)
+        return error;
+    struct nccl_peer me = c->peers[c->rank];
+    error = bootstrap_join(&job->id, c->rank, c->nranks, &me, sizeof(me), c->peers, &c->aborted, &socket);
+    if (error)
+        return error;
+    int failed = shared_open(&c->shared, c->hash, c->nranks);
+    error = bootstrap_done(socket, &c->aborted);
+    if (c->rank == 0)
+        shared_unlink(c->hash);
+    if (failed)
+        return nccl_error(c, ncclSystemError, "Error while creating shared memory segment /dev/shm/nccl-%llx (%s)",
+                          (unsigned long long)c->hash, strerror(-failed));
+    return error ? error : finish(c);
+}
+
+/* ---- From another communicator
+ * ----------------------------------------------------------------------------------------------- */
+struct split_word {
+    int color, key;
+    bool has_id;
+    ncclUniqueId id;
+};
+
+static bool excluded(const struct init_job *job, int rank)
+{
+    for (int i = 0; i < job->nr_excluded; i++)
+        if (job->excluded[i] == rank)
+            return true;
+    return false;
+}
+
+static bool before(const struct split_word *words, int a, int b)
+{
+    return words[a].key != words[b].key ? words[a].key < words[b].key : a < b;
+}
+
+/* The members of my colour in the order of their keys: my place, and everybody's old rank. */
+static int place(const struct split_word *words, const bool *members, int nr, int color, int me, int *ret_ranks)
+{
+    int nranks = 0, rank = -1;
+    for (int i = 0; i < nr; i++) {
+        if (!members[i] || words[i].color != color)
+            continue;
+        int at = nranks++;
+        for (; at > 0 && before(words, i, ret_ranks[at - 1]); at--)
+            ret_ranks[at] = ret_ranks[at - 1];
+        ret_ranks[at] = i;
+    }
+    for (int i = 0; i < nranks; i++)
+        if (ret_ranks[i] == me)
+            rank = i;
+    return rank < 0 ? -1 : (ret_ranks[nr] = nranks, rank);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t with)
+{
+    hash ^= with + 0x9e3779b97f4a7c15ull + (hash << 6) + (hash >> 2);
+    return hash * 0xff51afd7ed558ccdull;
+}
+
+static ncclResult_t split_off(struct init_job *job, const struct split_word *words, const bool *members, int *ranks)
+{
+    struct ncclComm *c = job->comm, *p = job->parent;
+    c->rank = place(words, members, p->nranks, job->color, p->rank, ranks);
+    c->nranks = ranks[p->nranks];
+    c->hash = mix(mix(p->hash, ++p->children), (uint64_t)(unsigned)job->color);
+    ncclResult_t error = begin(c);
+    if (error)
+        return error;
+    for (int i = 0; i < c->nranks; i++) {
+        c->peers[i] = p->peers[ranks[i]];
+        c->peers[i].rank = i;
+    }
+    return shared_open(&c->shared, c->hash, c->nranks) ? ncclSystemError : ncclSuccess;
+}
+
+/* Split, and shrink: which is a split without those excluded, who are not asked. */
+static ncclResult_t run_split(struct init_job *job)
+{
+    struct ncclComm *c = job->comm, *p = job->parent;
+    size_t n = (size_t)p->nranks;
+    struct split_word mine = {.color = job->color, .key = job->key}, *words = calloc(n, sizeof(*words));
+    bool *members = calloc(n, sizeof(*members));
+    int *ranks = calloc(n + 1, sizeof(*ranks));
+    if (!words || !members || !ranks)
+        abort();
+    for (int i = 0; i < p->nranks; i++)
+        members[i] = !excluded(job, i);
+    ncclResult_t error = comm_exchange(p, &mine, sizeof(mine), words, members);
+    bool in = job->color >= 0;
+    if (!error && in)
+        error = split_off(job, words, members, ranks);
+    else if (!error)
+        p->children++;
+    int failed = error, *all = calloc(n, sizeof(*all));
+    if (!error || in) /* nobody goes on before all have mapped the new memory */
+        comm_exchange(p, &failed, sizeof(failed), all, members);
+    if (in && c->rank == 0)
+        shared_unlink(c->hash);
+    free(all);
+    free(words);
+    free(members);
+    free(ranks);
+    return error || !in ? error : finish(c);
+}
+
+/* Growing: those who are in learn the id from the one who has it; then all meet by it, old ranks first. */
+static ncclResult_t run_grow(struct init_job *job)
+{
+    struct ncclComm *p = job->parent;
+    if (p) {
+        struct split_word mine = {.has_id = job->has_id, .id = job->id},
+                          *words = calloc((size_t)p->nranks, sizeof(mine));
+        if (!words)
+            abort();
+        ncclResult_t error = comm_exchange(p, &mine, sizeof(mine), words, NULL);
+        for (int i = 0; i < p->nranks && !error; i++)
+            if (words[i].has_id) {
+                job->id = words[i].id;
+                job->has_id = true;
+            }
+        free(words);
+        if (error)
+            return error;
+    }
+    if (!job->has_id)
+        return nccl_error(p, ncclInvalidUsage, "ncclCommGrow: no rank has a unique id");
+    return run_by_id(job);
+}
+
+/* ---- Running jobs
+ * -------------------------------------------------------------------------------------------------------------- */
+static void end_job(struct init_job *job)
+{
+    struct ncclComm *c = job->comm;
+    if (job->result && c) {
+        __atomic_store_n(&c->async_error, (int)job->result, __ATOMIC_RELEASE);
+        if (c->blocking) {
+            comm_unref(c);
+            *job->ret = NULL;
+        }
+    } else if (c && job->color < 0) { /* not part of the split */
+        comm_unref(c);
+        *job->ret = NULL;
+    } else if (c) {
+        __atomic_store_n(&c->async_error, ncclSuccess, __ATOMIC_RELEASE);
+        *job->ret = c;
+    }
+}
+
+static void *run_job(void *arg)
+{
+    struct init_job *job = arg;
+    sim_set_current(job->comm->device);
+    job->result = job->run(job);
+    end_job(job);
+    return NULL;
+}
+
+static void free_job(struct init_job *job)
+{
+    free(job->excluded);
+    free(job);
+}
+
+static void *run_unwatched(void *arg)
+{
+    run_job(arg);
+    free_job(arg);
+    return NULL;
+}
+
+static ncclResult_t run_aside(struct init_job *job)
+{
+    pthread_t thread;
+    __atomic_store_n(&job->comm->async_error, ncclInProgress, __ATOMIC_RELEASE);
+    *job->ret = job->comm;
+    if (pthread_create(&thread, NULL, run_unwatched, job) != 0)
+        return ncclSystemError;
+    pthread_detach(thread);
+    return ncclInProgress;
+}
+
+/* All of a group at once: a thread each if there are several. */
+ncclResult_t init_jobs(struct init_job *jobs)
+{
+    ncclResult_t result = ncclSuccess;
+    pthread_t threads[256];
+    unsigned nr = 0;
+    if (jobs && !jobs->comm->blocking) {
+        for (struct init_job *j = jobs, *next; j; j = next) {
+            next = j->next;
+            run_aside(j);
+        }
+        return ncclInProgress;
+    }
+    if (jobs && !jobs->next) {
+        run_job(jobs);
+    } else {
+        for (struct init_job *j = jobs; j && nr < 256; j = j->next)
+            if (pthread_create(&threads[nr], NULL, run_job, j) == 0)
+                nr++;
+        for (unsigned i = 0; i < nr; i++)
+            pthread_join(threads[i], NULL);
+    }
+    for (struct init_job *j = jobs, *next; j; j = next) {
+        next = j->next;
+        result = result ? result : j->result;
+        free_job(j);
+    }
+    return result;
+}
+
+ncclResult_t init_run(struct init_job *job)
+{
+    return group_add_job(job) ? ncclSuccess : init_jobs(job);
+}
+
+/* ---- The public ways in
+ * ---------------------------------------------------------------------------------------------------------- */
+#define CONFIG_HAS(config, member) ((config)->size >= offsetof(ncclConfig_t, member) + sizeof((config)->member))
+
+static ncclResult_t configure(struct ncclComm *c, const ncclConfig_t *config)
+{
+    if (!config)
+        return ncclSuccess;
+    if (config->magic != NCCL_CONFIG_MAGIC)
+        return nccl_error(c, ncclInvalidArgument, "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
+    if (CONFIG_HAS(config, blocking) && config->blocking == 0)
+        c->blocking = false;
+    if (CONFIG_HAS(config, commName) && config->commName)
+        snprintf(c->name, sizeof(c->name), "%s", config->commName);
+    return ncclSuccess;
+}
+
+static ncclResult_t start_job(ncclComm_t *ret, struct ncclComm *parent, const ncclConfig_t *config, const char *api,
+                              struct init_job job)
+{
+    if (!ret)
+        return nccl_error(NULL, ncclInvalidArgument, "%s : comm argument is NULL", api);
+    if (sim_init())
+        return nccl_error(NULL, ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
+    struct ncclComm *c = comm_new();
+    struct init_job *own = malloc(sizeof(*own));
+    if (!c || !own)
+        return ncclSystemError;
+    *ret = NULL;
+    c->device = parent ? parent->device : sim_current();
+    c->blocking = !parent || parent->blocking;
+    c->rank = job.key;
+    c->nranks = job.grow_ranks;
+    c->api = api;
+    ncclResult_t error = configure(c, config);
+    if (error) {
+        comm_unref(c);
+        free(own);
+        return error;
+    }
+    *own = job;
+    own->comm = c;
+    own->parent = parent;
+    own->ret = ret;
+    own->next = NULL;
+    return init_run(own);
+}
+
+static ncclResult_t by_id(ncclComm_t *ret, int nranks, const ncclUniqueId *id, int rank, const ncclConfig_t *config,
+                          const char *api)
+{
+    if (nranks < 1 || rank < 0 || rank >= nranks)
+        return nccl_error(NULL, ncclInvalidArgument, "Invalid rank requested : %d/%d", rank, nranks);
+    return start_job(ret, NULL, config, api,
+                     (struct init_job){.run = run_by_id, .id = *id, .has_id = true, .key = rank, .grow_ranks = nranks});
+}
+
+NCCL(ncclResult_t, GetUniqueId, (ncclUniqueId * id))
+{
+    return id ? bootstrap_id(id) : ncclInvalidArgument;
+}
+
+NCCL(ncclResult_t, CommInitRank, (ncclComm_t * comm, int nranks, ncclUniqueId id, int rank))
+{
+    return by_id(comm, nranks, &id, rank, NULL, "ncclCommInitRank");
+}
+
+NCCL(ncclResult_t, CommInitRankConfig, (ncclComm_t * comm, int nranks, ncclUniqueId id, int rank, ncclConfig_t *config))
+{
+    return by_id(comm, nranks, &id, rank, config, "ncclCommInitRankConfig");
+}
+
+/* With several ids the real one has several roots; the first is enough here. */
+NCCL(ncclResult_t, CommInitRankScalable,
+     (ncclComm_t * comm, int nranks, int rank, int nr_ids, ncclUniqueId *ids, ncclConfig_t *config))
+{
+    if (nr_ids < 1 || !ids)
+        return nccl_error(NULL, ncclInvalidArgument, "ncclCommInitRankScalable : %d ids", nr_ids);
+    return by_id(comm, nranks, &ids[0], rank, config, "ncclCommInitRankScalable");
+}
+
+NCCL(ncclResult_t, CommInitAll, (ncclComm_t * comms, int nr_devices, const int *devices))
+{
+    ncclUniqueId id;
+    int current = sim_current();
+    if (!comms || nr_devices < 1 || bootstrap_id(&id))
+        return ncclInvalidArgument;
+    group_start();
+    for (int i = 0; i < nr_devices; i++) {
+        sim_set_current(devices ? devices[i] : i);
+        by_id(&comms[i], nr_devices, &id, i, NULL, "ncclCommInitAll");
+    }
+    sim_set_current(current);
+    return group_end();
+}
+
+NCCL(ncclResult_t, CommSplit, (ncclComm_t comm, int color, int key, ncclComm_t *ret, ncclConfig_t *config))
+{
+    ncclResult_t error = comm_check(comm);
+    if (error)
+        return error;
+    return start_job(ret, comm, config, "ncclCommSplit",
+                     (struct init_job){.run = run_split, .color = color, .key = key});
+}
+
+NCCL(ncclResult_t, CommShrink, (ncclComm_t comm, int *list, int nr, ncclComm_t *ret, ncclConfig_t *config, int flags))
+{
+    ncclResult_t error = comm_check(comm);
+    if (error && !(flags & NCCL_SHRINK_ABORT))
+        return error;
+    if (nr < 1 || !list || nr >= comm->nranks)
+        return nccl_error(comm, ncclInvalidArgument, "ncclCommShrink : %d ranks excluded", nr);
+    struct init_job job = {.run = run_split, .nr_excluded = nr, .flags = flags};
+    job.excluded = malloc((size_t)nr * sizeof(int));
+    if (!job.excluded)
+        return ncclSystemError;
+    memcpy(job.excluded, list, (size_t)nr * sizeof(int));
+    if (excluded(&job, comm->rank)) {
+        free(job.excluded);
+        return nccl_error(comm, ncclInvalidArgument, "ncclCommShrink : rank %d is among those excluded", comm->rank);
+    }
+    if (flags & NCCL_SHRINK_ABORT)
+        launch_forget(comm);
+    job.key = comm->rank;
+    return start_job(ret, comm, config, "ncclCommShrink", job);
+}
+
+NCCL(ncclResult_t, CommGetUniqueId, (ncclComm_t comm, ncclUniqueId *id))
+{
+    ncclResult_t error = comm_check(comm);
+    return error ? error : id ? bootstrap_id(id) : ncclInvalidArgument;
+}
+
+NCCL(ncclResult_t, CommGrow,
+     (ncclComm_t comm, int nranks, const ncclUniqueId *id, int rank, ncclComm_t *ret, ncclConfig_t *config))
+{
+    struct init_job job = {.run = run_grow, .grow_ranks = nranks, .key = comm ? comm->rank : rank};
+    ncclResult_t error = comm ? comm_check(comm) : id ? ncclSuccess : ncclInvalidArgument;
+    if (error || (comm && nranks <= comm->nranks))
+        return nccl_error(comm, error ? error : ncclInvalidArgument, "ncclCommGrow : to %d ranks", nranks);
+    if (id) {
+        job.id = *id;
+        job.has_id = true;
+    }
+    return start_job(ret, comm, config, "ncclCommGrow", job);
+}
+
+/* ---- Ending
+ * ------------------------------------------------------------------------------------------------------------------------
+ */
+static void say_gone(const struct ncclComm *c, const char *what)
+{
+    if (c->peers)
+        log_info(LOG_INIT, "comm %p rank %d nranks %d cudaDev %d busId %llx - %s COMPLETE", (void *)c, c->rank,
+                 c->nranks, c->device, (unsigned long long)c->peers[c->rank].bus, what);
+}
+
+static ncclResult_t end(struct ncclComm *c, bool abort)
+{
+    if (!c)
+        return ncclSuccess;
+    if (c->magic != COMM_MAGIC)
+        return nccl_error(NULL, ncclInvalidArgument, "comm argument is not a communicator");
+    if (abort)
+        __atomic_store_n(&c->aborted, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&c->async_error, __ATOMIC_ACQUIRE) == ncclInProgress)
+        usleep(1000); /* still being made: it notices */
+    comm_stop(c, abort);
+    say_gone(c, abort ? "Abort" : "Destroy");
+    c->magic = 0;
+    comm_unref(c);
+    return ncclSuccess;
+}
+
+NCCL(ncclResult_t, CommFinalize, (ncclComm_t comm))
+{
+    ncclResult_t error = comm_check(comm);
+    if (error)
+        return error;
+    if (comm->finalized)
+        return nccl_error(comm, ncclInvalidUsage, "comm has been finalized already");
+    comm->finalized = true;
+    return ncclSuccess;
+}
+
+NCCL(ncclResult_t, CommDestroy, (ncclComm_t comm))
+{
+    return end(comm, false);
+}
+
+NCCL(ncclResult_t, CommAbort, (ncclComm_t comm))
+{
+    return end(comm, true);
+}
+
+/* What was launched ends; the communicator can only be shrunk or destroyed then. */
+NCCL(ncclResult_t, CommRevoke, (ncclComm_t comm, int flags))
+{
+    ncclResult_t error = comm_check(comm);
+    if (error)
+        return error;
+    launch_forget(comm);
+    comm->finalized = true;
+    return ncclSuccess;
+}

@@ -1,0 +1,11 @@
+/* topology.h - the channels of a communicator. */
+#ifndef SIM_NCCL_TOPOLOGY_H
+#define SIM_NCCL_TOPOLOGY_H
+
+#include "tests/sim/nccl/inside.h"
+
+/* Chooses a transport for each of the channels of this rank and tells them in the log. */
+ncclResult_t topology_connect(struct ncclComm *c);
+unsigned topology_channels(const struct ncclComm *c);
+
+#endif
