@@ -30,6 +30,9 @@ struct shim_tls {
     uint8_t dead;         /* the thread is past its destructors, or is one of ours: never record */
     uint8_t ready;        /* enter() has said yes, and nothing has happened since that could change it */
     uint32_t tid;         /* to tell a vfork child from its parent */
+    uint8_t in_nccl;      /* in a recorded call of NCCL: what it calls of its own interface is not the job's */
+    uint8_t nccl_pending; /* the core waits for the end of a group of NCCL's */
+    uint16_t nccl_depth;  /* ncclGroupStart without its end */
 };
 
 /* One call through a hook; lives on the hook's stack. */
@@ -50,13 +53,42 @@ enum shim_gate {
     GATE_SEGMENT,
     GATE_BLOCK,
     GATE_GEMM,
+    GATE_NCCL,
     GATE_MAX
+};
+
+/* What a communicator of NCCL says of itself. */
+struct shim_nccl_asked {
+    int32_t rank, nranks, device;
 };
 
 /* What the preload hands to the core. */
 struct shim_preload {
     struct shim_tls *(*tls)(void);                        /* the calling thread's */
     void (*set_gate)(enum shim_gate gate, const int *to); /* later, to lower or raise the detail */
+    /* Asks a communicator that the job has just used with success; caller: who used it. NULL: cannot. */
+    bool (*nccl_ask)(const void *comm, const void *caller, struct shim_nccl_asked *ret);
+};
+
+/* A collective, Send or Recv as the job calls it. */
+struct shim_nccl_call {
+    const void *comm, *caller;
+    const void *send, *recv; /* buffers; NULL none */
+    uint64_t count;
+    const size_t *counts; /* ncclAllToAllv: one per rank, instead of count */
+    int32_t type, peer;   /* ncclDataType_t, -1 none; root or peer, -1 none */
+    enum tr_coll_op op;
+    bool captured; /* the stream is being captured into a graph */
+};
+
+/* Communicators that a call is about to make. */
+struct shim_nccl_making {
+    void **where; /* the call writes them here; in a group at the group's end */
+    const void *parent, *caller;
+    const char *name;     /* NULL none */
+    const int *devices;   /* all: one per rank, NULL: 0, 1, ... */
+    int32_t rank, nranks; /* -1: to be asked when it is made. all: nranks of them */
+    enum tr_comm_how how;
 };
 
 /* What another user of CUPTI in this process does. */
@@ -113,6 +145,14 @@ struct shim_core {
     void (*block)(struct shim_call *call, void *ptr, int64_t change, uint64_t allocated, uint64_t reserved,
                   uint16_t device);
     void (*oom)(struct shim_call *call, uint64_t asked, uint64_t allocated, uint64_t reserved, uint16_t device);
+
+    /* NCCL. nccl_call and nccl_making come before the real call, for what a profiler plugin tells inside it. */
+    void (*nccl_call)(struct shim_call *call, const struct shim_nccl_call *seen);
+    void (*nccl_called)(struct shim_call *call, int rc);
+    void (*nccl_making)(struct shim_call *call, const struct shim_nccl_making *seen);
+    void (*nccl_made)(struct shim_call *call, int rc);
+    void (*nccl_leaving)(struct shim_call *call, const void *comm);
+    void (*nccl_group_end)(struct shim_call *call, bool dropped, int rc); /* of the outermost; dropped: simulated */
 };
 
 /* Exported by the core as trshim_core_start: called once by the preload, from its constructor or at the first call

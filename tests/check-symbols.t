@@ -21,7 +21,8 @@ expected() {
         # A row's name is its second, third or fourth argument, by table; the macros let the compiler find it.
         printf '%s\n' '#define HOOK(gate, ret, name, ...) ROW name END' '#define HOOK_SPECIAL(ret, name, ...) ROW name END' \
             '#define HOOK_LIB(lib, gate, ret, name, ...) ROW name END' '#define HOOK_LIB_VOID(lib, gate, name, ...) ROW name END' \
-            '#include "shim/hooks.def"' '#include "shim/hooks_special.def"' '#include "shim/hooks_cuda.def"' |
+            '#define HOOK_NCCL(open, name, ...) ROW name END' '#define HOOK_NCCL_GROUP(name, ...) ROW name END' \
+            '#include "shim/hooks_nccl.def"' '#include "shim/hooks.def"' '#include "shim/hooks_special.def"' '#include "shim/hooks_cuda.def"' |
             "${CC:-cc}" -E -P -I"$root" - | grep -o 'ROW [A-Za-z_0-9]* END' | cut -d ' ' -f 2
         sed -n 's/^[[:space:]]*stub[[:space:]]*\([A-Za-z_0-9]*\),.*/\1/p' "$root"/shim/preload/*.S
         grep -o 'trshim_[a-z_]*(' "$root/include/trshim.h" 2>/dev/null | tr -d '('
@@ -40,8 +41,8 @@ ok "preload: exports exactly the names of its tables" diff -u "$scratch/expected
 
 ok "core: is linked to lttng-ust" sh -c "readelf -dW '$core' | grep -q 'NEEDED.*liblttng-ust\.so'"
 is "core: does not need libunwind, which would take over the job's exceptions" "$(needed "$core" | grep libunwind)" ""
-is "core: exports only its entry, those of NVTX and CUDA, and LTTng's own names" \
-    "$(exports "$core" | grep -v -e '^trshim_core_start$' -e '^InitializeInjectionNvtx2$' -e '^InitializeInjection$' -e '^lttng_ust_' -e '^__tracepoint' -e '^__lttng' \
+is "core: exports only its entry, those of NVTX, CUDA and the plugins of NCCL, and LTTng's own names" \
+    "$(exports "$core" | grep -v -e '^trshim_core_start$' -e '^InitializeInjectionNvtx2$' -e '^InitializeInjection$' -e '^trshim_nccl_sink$' -e '^lttng_ust_' -e '^__tracepoint' -e '^__lttng' \
         -e '^__start_lttng' -e '^__stop_lttng' -e '^_*\(init\|fini\|edata\|end\|bss_start\)$')" ""
 
 for file in "$preload" "$core" "$O/trshim"; do

@@ -38,6 +38,16 @@ void call_block(struct shim_call *call, void *ptr, int64_t change, uint64_t allo
                 uint16_t device);
 void call_oom(struct shim_call *call, uint64_t asked, uint64_t allocated, uint64_t reserved, uint16_t device);
 
+/* nccl_calls.c */
+void call_nccl(struct shim_call *call, const struct shim_nccl_call *seen);
+void call_nccl_done(struct shim_call *call, int rc);
+void call_nccl_group_end(struct shim_call *call, bool dropped, int rc);
+
+/* nccl_making.c */
+void call_nccl_making(struct shim_call *call, const struct shim_nccl_making *seen);
+void call_nccl_made(struct shim_call *call, int rc);
+void call_nccl_leaving(struct shim_call *call, const void *comm);
+
 /* anchor.c */
 void call_step(struct shim_call *call, uint64_t nr);
 

@@ -25,7 +25,7 @@ struct process {
     struct tr_control *control; /* shared with record; NULL without one */
     atomic_uint names_epoch;    /* a name not sent in this epoch is sent again before it is used */
     atomic_ullong events;       /* for the self report */
-    atomic_uint lost_names;
+    atomic_uint lost_names, lost_nccl;
     atomic_int fork_pending; /* 1: LTTng in this child is still as fork left it; 2: being repaired */
     bool excluded;           /* --ranks leaves us out */
     atomic_bool announced;   /* a session was there to hear `proc`: LTTng may register us late */
@@ -66,6 +66,9 @@ static inline bool detail_is_off(void)
         return c->off[process.local_rank];
     return atomic_load_explicit(&process.outside, memory_order_relaxed);
 }
+
+/* True once the core works in this process; starts it, on behalf of `preload`, if nobody has. */
+bool core_started(const struct shim_preload *preload);
 
 /* Anonymous memory that costs nothing until it is touched; NULL if there is none. */
 void *map_lazily(size_t size);

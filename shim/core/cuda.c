@@ -54,6 +54,11 @@ void call_segment(struct shim_call *call, enum tr_segment_act act, enum tr_segme
     gpu_start();
     if (act == TR_segment_act_free && !ptr)
         return; /* cudaFree(NULL) is how programs wake CUDA up */
+    if (ptr && t->segment.address == (uintptr_t)ptr && t->segment.act == act && t->segment.at_ns >= call->start_ns)
+        return; /* told inside this call: ncclMemAlloc by cudaMalloc */
+    t->segment.address = (uintptr_t)ptr;
+    t->segment.act = act;
+    t->segment.at_ns = call->end_ns;
     uint32_t owner = library_name(caller);
     name_send(owner, t->tid);
     EMIT(segment, t->tid, .act = (uint8_t)act, .kind = (uint8_t)kind, .device = (uint32_t)t->cuda_device,

@@ -51,6 +51,8 @@ const int *gate_wanted(enum shim_gate gate)
         return &lttng_ust_tracepoint_trshim___gemm.state;
     case GATE_BLOCK:
         return &lttng_ust_tracepoint_trshim___block.state;
+    case GATE_NCCL:
+        return &lttng_ust_tracepoint_trshim___coll.state;
     case GATE_MAX:
         break;
     }

@@ -22,6 +22,7 @@
 #include "shim/core/gpu.h"
 #include "shim/core/mounts.h"
 #include "shim/core/name.h"
+#include "shim/core/nccl.h"
 #include "shim/core/options.h"
 #include "shim/core/tender.h"
 
@@ -215,6 +216,7 @@ void call_fork_child(struct shim_call *call)
     threads_after_fork(call->tls);
     name_after_fork();
     gpu_after_fork();
+    nccl_after_fork();
     if (!process.foreign_fork && !was_pending)
         pthread_sigmask(SIG_SETMASK, &call->tls->self->fork_mask, NULL);
     call->tls->ready = 0;
@@ -282,6 +284,7 @@ void process_end(enum tr_exit_how how, int status)
     if (!atomic_load(&process.announced))
         process_send(TR_proc_how_resend, true);
     gpu_stop();
+    nccl_tend(now_ns(), true);
     threads_flush();
     struct thread *t = process.preload->tls()->self;
     if (t)

@@ -41,6 +41,12 @@ static struct shim_core table = {
     .gemm = call_gemm,
     .block = call_block,
     .oom = call_oom,
+    .nccl_call = call_nccl,
+    .nccl_called = call_nccl_done,
+    .nccl_making = call_nccl_making,
+    .nccl_made = call_nccl_made,
+    .nccl_leaving = call_nccl_leaving,
+    .nccl_group_end = call_nccl_group_end,
 };
 
 static int is_fork_helper(struct dl_phdr_info *info, size_t size, void *arg)
@@ -51,14 +57,17 @@ static int is_fork_helper(struct dl_phdr_info *info, size_t size, void *arg)
 __attribute__((visibility("default"))) const struct shim_core *trshim_core_start(int late,
                                                                                  const struct shim_preload *preload);
 
-const struct shim_core *trshim_core_start(int late, const struct shim_preload *preload)
+enum { NOT_STARTED, STARTING, STARTED, REFUSED };
+static atomic_int state;
+
+static bool start(int late, const struct shim_preload *preload)
 {
     process.preload = preload;
     options_read();
     process.foreign_fork = dl_iterate_phdr(is_fork_helper, NULL);
     if (name_init() != 0 || threads_init() != 0) {
         say(0, "no memory for the recorder's tables; this process is not recorded");
-        return NULL;
+        return false;
     }
     process_init(late);
     for (int i = 0; i < GATE_MAX; i++)
@@ -68,5 +77,33 @@ const struct shim_core *trshim_core_start(int late, const struct shim_preload *p
     if (thread_self(preload->tls()))
         tender_start();
     say(2, "recording as rank %d", process.rank);
+    return true;
+}
+
+/* Both the preload and a plugin of NCCL's may come first, on different threads; the second waits for the first. */
+static bool start_once(int late, const struct shim_preload *preload, bool *ret_was_first)
+{
+    int none = NOT_STARTED;
+    *ret_was_first = atomic_compare_exchange_strong(&state, &none, STARTING);
+    if (*ret_was_first)
+        atomic_store(&state, start(late, preload) ? STARTED : REFUSED);
+    for (int i = 0; i < 1000 && atomic_load(&state) == STARTING; i++)
+        nanosleep(&(const struct timespec){0, 1000000}, NULL);
+    return atomic_load(&state) == STARTED;
+}
+
+bool core_started(const struct shim_preload *preload)
+{
+    bool was_first;
+    return start_once(1, preload, &was_first);
+}
+
+const struct shim_core *trshim_core_start(int late, const struct shim_preload *preload)
+{
+    bool was_first;
+    if (!start_once(late, preload, &was_first))
+        return NULL;
+    if (!was_first)
+        process.preload = preload; /* a plugin came first: from now on threads are known by the preload's records */
     return &table;
 }

@@ -13,6 +13,7 @@
 #include "shim/core/gpu.h"
 #include "shim/core/mounts.h"
 #include "shim/core/name.h"
+#include "shim/core/nccl.h"
 #include "shim/core/options.h"
 #include "shim/core/process.h"
 
@@ -60,7 +61,8 @@ static void watch(struct thread *t, void *now_)
 void tender_send_self(void)
 {
     EMIT(self, process.pid, .cpu_ns = atomic_load(&own_cpu_ns), .events = atomic_load(&process.events),
-         .calls = threads_calls(), .lost_names = atomic_load(&process.lost_names), .level = (uint32_t)level_in_force());
+         .calls = threads_calls(), .lost_names = atomic_load(&process.lost_names), .level = (uint32_t)level_in_force(),
+         .lost_nccl = atomic_load(&process.lost_nccl));
 }
 
 /* Everything later events refer to, for a session that has just begun or after a while. */
@@ -96,6 +98,7 @@ static void *tend(void *arg)
         if (!listens)
             continue;
         threads_each(close_stale, &now);
+        nccl_tend(now, false);
         if (now - last_second < SECOND)
             continue;
         last_second = now;

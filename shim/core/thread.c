@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shim/core/burst.h"
+#include "shim/core/nccl.h"
 
 #define NR_THREADS 8192
 #define CPU_EVERY_NS 2000000u /* a thread samples itself at most this often: it costs three system calls */
@@ -35,6 +36,7 @@ static void on_exit_of_thread(void *arg)
     struct shim_tls *tls = t->tls;
     tls->frame = __builtin_frame_address(0);
     burst_flush(t);
+    nccl_thread_ends(t);
     thread_sample_cpu(t);
     thread_send(t, TR_thread_how_end);
     tls->dead = 1;
@@ -121,6 +123,7 @@ void threads_after_fork(struct shim_tls *tls)
     t->is_main = true;
     t->start_ns = now_ns();
     t->last_inblock = 0;
+    t->nccl = NULL;
     memset(t->slots, 0, sizeof(t->slots));
     memset(t->waits, 0, sizeof(t->waits));
     memset(&t->cpu, 0, sizeof(t->cpu));

@@ -62,6 +62,12 @@ struct thread {
     struct shim_tls *tls; /* valid while live */
     int32_t cuda_device;  /* the thread's current one, as cudaSetDevice was last told */
 
+    struct nccl_thread *nccl; /* what it has begun in NCCL (nccl.h); NULL nothing */
+    struct {
+        uint64_t address, at_ns;
+        enum tr_segment_act act;
+    } segment; /* the last it took or gave: NCCL may do so by a call that is hooked too */
+
     /* from closing() to closed(): what the descriptor stood for */
     uint32_t closing_name, closing_dir; /* dir 0: nothing to tell */
     uint64_t closing_bytes;

@@ -2,6 +2,7 @@
 #include "shim/preload/cuda_vmm.h"
 #include "shim/preload/hook.h"
 #include "shim/preload/library.h"
+#include "shim/preload/nccl.h"
 
 struct cuda_dim3 {
     unsigned x, y, z;

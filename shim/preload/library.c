@@ -19,12 +19,24 @@ struct found {
     unsigned count;
     uintptr_t caller;
     const ElfW(Dyn) * caller_dynamic;
+    const char *caller_path;
 };
 
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+/* Whether a file name begins with one of "a|b". */
+static bool is_called(const char *name, const char *beginnings)
+{
+    for (size_t n; *beginnings; beginnings += n + (beginnings[n] == '|')) {
+        n = strcspn(beginnings, "|");
+        if (strncmp(name, beginnings, n) == 0)
+            return true;
+    }
+    return false;
 }
 
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
@@ -43,7 +55,9 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     }
     if (holds_caller)
         f->caller_dynamic = dynamic;
-    if (f->count < NR_FOUND && strncmp(base_name(info->dlpi_name), f->hook->library, strlen(f->hook->library)) == 0)
+    if (holds_caller)
+        f->caller_path = info->dlpi_name;
+    if (f->count < NR_FOUND && is_called(base_name(info->dlpi_name), f->hook->library))
         f->path[f->count++] = info->dlpi_name;
     return 0;
 }
@@ -63,10 +77,27 @@ static bool is_needed(const ElfW(Dyn) * dynamic, const char *path)
     return false;
 }
 
+static void *own_base(void)
+{
+    static const char here;
+    Dl_info us;
+    return dladdr(&here, &us) ? us.dli_fbase : NULL;
+}
+
 static void *function_in(const char *path, const char *name)
 {
     void *lib = ((void *(*)(const char *, int))real_dlopen)(path, RTLD_LAZY | RTLD_NOLOAD);
     return lib ? dlsym(lib, name) : NULL; /* the reference is kept: nobody unloads what we may be about to call */
+}
+
+/* The program itself has no name: its symbols come before ours, and its own calls never reach us. */
+static void *function_elsewhere(const struct found *f)
+{
+    Dl_info where;
+    void *found = f->caller_path && *f->caller_path ? function_in(f->caller_path, f->hook->name) : NULL;
+    if (found && dladdr(found, &where) && where.dli_fbase == own_base())
+        found = NULL; /* a library that merely calls it: found through what it needs */
+    return found ? found : dlsym(RTLD_NEXT, f->hook->name);
 }
 
 void *library_look(struct library_hook *hook, const void *caller)
@@ -86,6 +117,10 @@ void *library_look(struct library_hook *hook, const void *caller)
         found = here;
         if (!needed && is_needed(f.caller_dynamic, f.path[i]))
             needed = here;
+    }
+    if (!found) {
+        found = function_elsewhere(&f);
+        having += found != NULL;
     }
     if (!found)
         (void)dlerror();

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shim/preload/library.h"
+#include "shim/preload/nccl.h"
 #include "shim/preload/old_libc.h"
 #include "shim/preload/stubs.h"
 
@@ -92,7 +93,7 @@ static void set_gate(enum shim_gate gate, const int *to)
     __atomic_store_n(&shim_gate[gate], to, __ATOMIC_RELEASE);
 }
 
-static const struct shim_preload preload = {own_tls, set_gate};
+static const struct shim_preload preload = {own_tls, set_gate, nccl_ask};
 
 /* Loads the core, once. The path is absolute, so that the RUNPATH of our caller does not matter. */
 static void load_core(int late)
@@ -123,7 +124,8 @@ static void load_core(int late)
 /* Libraries that make a process one of ours. */
 static int is_interesting(struct dl_phdr_info *info, size_t size, void *found)
 {
-    static const char *const prefixes[] = {"libpython3", "libtorch_cpu.so", "libcuda.so", "libcudart.so", "libnccl.so"};
+    static const char *const prefixes[] = {"libpython3",   "libtorch_cpu.so", "libcuda.so",
+                                           "libcudart.so", "libnccl.so",      "librccl.so"};
     const char *slash = strrchr(info->dlpi_name, '/');
     const char *base = slash ? slash + 1 : info->dlpi_name;
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)

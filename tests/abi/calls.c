@@ -10,6 +10,10 @@
 #include <cuda_runtime_api.h>
 #define __cudaLaunchKernel(...) 0 /* declared for nvcc only: crt/device_functions.h */
 #define __cudaLaunchKernel_ptsz(...) 0
+#if CUDART_VERSION < 12030
+#define cudaStreamBeginCaptureToGraph(...) 0 /* came with 12.3 */
+#define cudaStreamBeginCaptureToGraph_ptsz(...) 0
+#endif
 #if CUDART_VERSION < 12050
 #define cudaGetDriverEntryPointByVersion(...) 0 /* came with 12.5 */
 #endif

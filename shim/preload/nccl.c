@@ -1,0 +1,145 @@
+/* nccl.c - makes the wrappers of hooks_nccl.def. Runs on every thread that calls NCCL; must only observe.
+ *
+ * NCCL calls itself through its own public names (ncclBcast is ncclBroadcast): inside a call that is recorded the hooks
+ * forward, by shim_tls.in_nccl. */
+#include "shim/preload/nccl.h"
+
+#include "shim/preload/hook.h"
+#include "shim/preload/library.h"
+
+#define LIBRARIES "libnccl.so|librccl.so"
+#define NO_NCCL 2 /* ncclSystemError */
+
+struct nccl_id {
+    char bytes[128];
+};
+
+#define COMM_OPEN gate_open(GATE_LIFE) /* rare, and later sessions need them */
+#define CALL_OPEN gate_open(GATE_NCCL)
+#define MEMORY_OPEN gate_open(GATE_SEGMENT)
+
+/* ncclConfig_t as far as the name; grown at its end from release to release. */
+struct nccl_config {
+    size_t size;
+    unsigned magic, version;
+    int blocking, cga, min_ctas, max_ctas;
+    const char *net;
+    int split_share, traffic_class;
+    const char *name;
+};
+#define CONFIG_MAGIC 0xcafebeefu
+
+static const char *config_name(const void *config)
+{
+    const struct nccl_config *c = config;
+    return c && c->magic == CONFIG_MAGIC && c->size >= sizeof(*c) ? c->name : NULL;
+}
+
+/* ---- asking NCCL ------------------------------------------------------------------------------------------------ */
+
+typedef int (*ask_int)(const void *comm, int *ret);
+
+static bool ask(struct library_hook *hook, const void *comm, const void *caller, int32_t *ret)
+{
+    ask_int fn = (ask_int)library_real(hook, caller);
+    int value = -1;
+    if (!fn || fn(comm, &value) != 0)
+        return false;
+    *ret = value;
+    return true;
+}
+
+/* A communicator that is still being made, or has failed, would print a warning when asked for its rank. */
+bool nccl_ask(const void *comm, const void *caller, struct shim_nccl_asked *ret)
+{
+    static struct library_hook error = {.library = LIBRARIES, .name = "ncclCommGetAsyncError"};
+    static struct library_hook rank = {.library = LIBRARIES, .name = "ncclCommUserRank"};
+    static struct library_hook count = {.library = LIBRARIES, .name = "ncclCommCount"};
+    static struct library_hook device = {.library = LIBRARIES, .name = "ncclCommCuDevice"};
+    int32_t is_wrong = 0;
+    return ask(&error, comm, caller, &is_wrong) && !is_wrong && ask(&rank, comm, caller, &ret->rank) &&
+           ask(&count, comm, caller, &ret->nranks) && ask(&device, comm, caller, &ret->device);
+}
+
+/* ---- streams under capture -------------------------------------------------------------------------------------- */
+
+static atomic_int captures; /* begun and not ended */
+
+void nccl_capture(int change)
+{
+    if (atomic_fetch_add_explicit(&captures, change, memory_order_relaxed) + change < 0)
+        atomic_store_explicit(&captures, 0, memory_order_relaxed); /* one had begun before our time */
+}
+
+/* Asked only while the process captures something at all. The default stream is never captured, and asking for it
+ * could be an error. */
+static bool is_capturing(void *stream, const void *caller)
+{
+    static struct library_hook hook = {.library = "libcudart.so", .name = "cudaStreamIsCapturing"};
+    enum { DEFAULT_STREAMS = 2, ACTIVE = 1 };
+    if (!atomic_load_explicit(&captures, memory_order_relaxed) || (uintptr_t)stream <= DEFAULT_STREAMS)
+        return false;
+    ask_int fn = (ask_int)library_real(&hook, caller);
+    int status = 0;
+    return fn && fn(stream, &status) == 0 && status == ACTIVE;
+}
+
+/* ---- the wrappers ----------------------------------------------------------------------------------------------- */
+
+#define HOOK_NCCL(open_, fn, params, args, before, after)                                                              \
+    PUBLIC int hook_##fn params __asm__(#fn);                                                                          \
+    PUBLIC int hook_##fn params                                                                                        \
+    {                                                                                                                  \
+        static struct library_hook hook = {.library = LIBRARIES, .name = #fn};                                         \
+        const void *caller = __builtin_return_address(0), *library;                                                    \
+        struct shim_call c;                                                                                            \
+        bool open = open_ && !shim_tls.in_nccl; /* first: it notices new libraries */                                  \
+        int(*call) params = (int(*) params)library_real(&hook, caller);                                                \
+        if (unlikely(!call))                                                                                           \
+            return NO_NCCL;                                                                                            \
+        if (!open || !hook_enter(&c))                                                                                  \
+            return call args;                                                                                          \
+        library = (const void *)call;                                                                                  \
+        (void)library;                                                                                                 \
+        before;                                                                                                        \
+        shim_tls.in_nccl = 1;                                                                                          \
+        hook_out(&c);                                                                                                  \
+        int rc = call args;                                                                                            \
+        hook_leave(&c);                                                                                                \
+        shim_tls.in_nccl = 0;                                                                                          \
+        after;                                                                                                         \
+        hook_done(&c);                                                                                                 \
+        return rc;                                                                                                     \
+    }
+
+/* The depth is counted whether somebody listens or not: a session may begin in a group. */
+#define HOOK_NCCL_GROUP(fn, params, args, change, dropped)                                                             \
+    PUBLIC int hook_##fn params __asm__(#fn);                                                                          \
+    PUBLIC int hook_##fn params                                                                                        \
+    {                                                                                                                  \
+        static struct library_hook hook = {.library = LIBRARIES, .name = #fn};                                         \
+        struct shim_tls *tls = &shim_tls;                                                                              \
+        struct shim_call c;                                                                                            \
+        int(*call) params = (int(*) params)library_real(&hook, __builtin_return_address(0));                           \
+        if (unlikely(!call))                                                                                           \
+            return NO_NCCL;                                                                                            \
+        if (unlikely(tls->in_nccl))                                                                                    \
+            return call args;                                                                                          \
+        bool ends = (change) < 0 && tls->nccl_depth == 1 && tls->nccl_pending && core && hook_enter(&c);               \
+        if (ends) {                                                                                                    \
+            tls->in_nccl = 1;                                                                                          \
+            hook_out(&c);                                                                                              \
+        }                                                                                                              \
+        int rc = call args;                                                                                            \
+        if ((change) < 0 ? tls->nccl_depth > 0 : rc == 0)                                                              \
+            tls->nccl_depth = (uint16_t)(tls->nccl_depth + (change));                                                  \
+        if (ends) {                                                                                                    \
+            hook_leave(&c);                                                                                            \
+            tls->in_nccl = 0;                                                                                          \
+            core->nccl_group_end(&c, dropped, rc);                                                                     \
+            hook_done(&c);                                                                                             \
+        }                                                                                                              \
+        return rc;                                                                                                     \
+    }
+
+#include "shim/hooks_nccl.def"
