@@ -25,11 +25,6 @@ static bool mask_is_shared(const struct job *job, const struct rank *rank)
     return false;
 }
 
-static double trainer_share(const struct rank_facts *facts)
-{
-    return judge_share(facts->runnable_ns, facts->cpu_span_ns);
-}
-
 static void look_at(struct report *report, const struct job *job, const struct rank_facts *facts)
 {
     const struct rank *rank = facts->rank;
@@ -52,7 +47,7 @@ static void look_at(struct report *report, const struct job *job, const struct r
     finding_set(finding, "host_cpus", "%g", online);
     finding_set(finding, "mask", "%s", mask ? mask : "?");
     finding_set_share(finding, "runnable_share", judge_share(sum.runnable_ns, sum.busy_ns));
-    finding_set_share(finding, "trainer_share", trainer_share(facts));
+    finding_set_share(finding, "trainer_share", judge_trainer_ready(facts));
     finding_evidence(finding, "ready");
     finding_evidence(finding, "mask");
     finding_cause(finding, by_cgroup ? "cgroup" : shared ? "same" : "");

@@ -42,12 +42,6 @@ static bool one_is_late(const struct loader_sum *sum)
            slowest_batch_ns(sum) > TH_ONE_WORKER_RATIO * other_batch_ns(sum);
 }
 
-/* Ready to run without a CPU, of the time the training thread was watched. */
-static double trainer_ready(const struct rank_facts *facts)
-{
-    return judge_share(facts->runnable_ns, facts->cpu_span_ns);
-}
-
 static const char *reason_with_workers(const struct rank_facts *facts, const struct loader_sum *sum)
 {
     double busy = (double)sum->busy_ns;
@@ -57,7 +51,9 @@ static const char *reason_with_workers(const struct rank_facts *facts, const str
     if (sum->busy_ns == 0)
         return "";
     if (judge_share(sum->idle_ns, sum->span_ns) > TH_IDLE_SHARE)
-        return one_is_late(sum) ? "one-worker" : trainer_ready(facts) >= TH_RUNNABLE_SHARE ? "trainer" : "handover";
+        return one_is_late(sum)                                  ? "one-worker"
+               : judge_trainer_ready(facts) >= TH_RUNNABLE_SHARE ? "trainer"
+                                                                 : "handover";
     if (runnable >= TH_RUNNABLE_SHARE && runnable >= blocked)
         return "runnable";
     if (recv >= TH_DATA_CAUSE_SHARE && recv >= blocked)
@@ -216,7 +212,7 @@ static void tell_workers(struct finding *finding, const struct job *job, const s
     finding_set_share(finding, "cpu_share", judge_share(sum->cpu_ns, sum->busy_ns));
     finding_set_share(finding, "runnable_share", judge_share(sum->runnable_ns, sum->busy_ns));
     finding_set_share(finding, "blocked_share", judge_share(sum->blocked_ns, sum->busy_ns));
-    finding_set_share(finding, "trainer_share", trainer_ready(starved->facts));
+    finding_set_share(finding, "trainer_share", judge_trainer_ready(starved->facts));
     if (cpus > 0)
         finding_set(finding, "cpus", "%g", cpus);
     finding_evidence(finding, "workers");

@@ -96,7 +96,10 @@ static void find_launch(struct report *report, const struct look *look)
     double own = (double)gpu->kernels * TH_OWN_LAUNCH_NS, gaps = (double)gpu->short_gap_ns - own;
     double mean = gpu->kernels ? (double)gpu->kernel_ns / (double)gpu->kernels : 0;
     double depth = gpu->launched ? (double)gpu->queued_ns / look->window_ns : 0;
-    if (gaps < TH_LAUNCH_GAP_SHARE * look->window_ns || mean > TH_LAUNCH_KERNEL_NS || depth > TH_LAUNCH_DEPTH)
+    /* While the thread that launches has no CPU there are no launches to wait for: that is somebody else's time. */
+    double ready = judge_trainer_ready(look->facts), able_ns = look->window_ns * (1 - (ready < 1 ? ready : 1));
+    if (gaps < TH_LAUNCH_GAP_SHARE * able_ns || gaps < TH_LAUNCH_LOST_SHARE * look->window_ns ||
+        mean > TH_LAUNCH_KERNEL_NS || depth > TH_LAUNCH_DEPTH)
         return;
     struct finding *finding = raise(report, look, "launch-bound", gaps, gpu->launched ? 0.9 : 0.7);
     finding_set_time(finding, "mean", mean);
@@ -107,6 +110,10 @@ static void find_launch(struct report *report, const struct look *look)
         finding_set(finding, "depth", "%.2g", depth);
         finding_set_time(finding, "latency", (double)gpu->queued_ns / (double)gpu->launched);
         finding_evidence(finding, "queue");
+    }
+    if (ready >= TH_RUNNABLE_SHARE) {
+        finding_set_share(finding, "ready", ready);
+        finding_evidence(finding, "ready");
     }
     finding_other(finding, "pressure");
 }

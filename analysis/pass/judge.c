@@ -80,13 +80,18 @@ bool judge_is_light(const struct process *process)
     return process->cost.events && process->cost.level == LEVEL_LIGHT;
 }
 
+double judge_trainer_ready(const struct rank_facts *facts)
+{
+    return judge_share(facts->runnable_ns, facts->cpu_span_ns);
+}
+
 double judge_runnable(const struct job *job, const struct rank *rank)
 {
     struct loader_sum sum = facts_loaders(job->facts, rank);
     double most = judge_share(sum.runnable_ns, sum.busy_ns);
     for (size_t i = 0; i < job->facts->nr_ranks; i++) {
         const struct rank_facts *facts = &job->facts->ranks[i];
-        double share = judge_share(facts->runnable_ns, facts->cpu_span_ns);
+        double share = judge_trainer_ready(facts);
         if ((!rank || facts->rank == rank) && share > most)
             most = share;
     }

@@ -45,6 +45,9 @@ double judge_cpus_online(const struct process *process);
 /* Whether the process was recorded at level light: single reads, waits and pipes are not in the trace. */
 bool judge_is_light(const struct process *process);
 
+/* Share of its time in which the training thread was ready to run, without a CPU; 0 also if that is not known. */
+double judge_trainer_ready(const struct rank_facts *facts);
+
 /* Share of their time in which loaders of the rank (NULL: all), and the training thread, were ready without a CPU. */
 double judge_runnable(const struct job *job, const struct rank *rank);
 

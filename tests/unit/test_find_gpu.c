@@ -244,11 +244,28 @@ static void long_kernels(struct script *script, uint64_t at)
         say_kernel(script, at + 2000 + 100 * i, 70, 6, 3);
 }
 
+/* A burst of them, and then nothing for 90 ms: the thread sleeps, or is ready and other people have the CPU. */
+static void short_kernels_now_and_then(struct script *script, uint64_t at)
+{
+    for (unsigned i = 0; i < 480; i++)
+        say_kernel(script, at + 2000 + 20 * i, 12, 6, 3);
+}
+
+static void short_kernels_on_a_busy_host(struct script *script, uint64_t at)
+{
+    uint64_t nr = at / STEP;
+    short_kernels_now_and_then(script, at);
+    say(script, "%luus a cpu pid=1 at_ns=%luus cpu_ns=%lums runnable_ns=%lums", at + 99000, at + 99000, 10 * nr,
+        88 * nr);
+}
+
 static void launches_that_are_too_slow_for_short_kernels(void **state)
 {
     expect_only(short_kernels, "launch-bound", SEVERITY_HIGH);
     expect_only(short_kernels_in_a_full_queue, "", 0);
     expect_only(long_kernels, "", 0);
+    expect_only(short_kernels_now_and_then, "", 0);
+    expect_only(short_kernels_on_a_busy_host, "launch-bound", SEVERITY_LOW);
 }
 
 /* ---- offloading --------------------------------------------------------------------------- */
