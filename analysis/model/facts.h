@@ -54,6 +54,8 @@ struct rank_facts {
     size_t nr_waits;
     struct histogram step_lengths;
     struct gpu_facts gpu;
+    /* Windows whose communication is split into waiting and transferring, and their sums. */
+    uint64_t comm_windows, comm_window_ns, comm_wait_ns, comm_transfer_ns, pp_bubble_ns, comm_overlapped_ns;
     bool has_workers; /* by the name of its DataLoader ranges */
     /* The training thread itself, in its data time and in all windows. */
     uint64_t data_ns, data_read_ns, data_blocked_ns; /* over all windows */
@@ -96,6 +98,8 @@ struct facts {
     struct group_facts *groups; /* owned */
     size_t nr_groups;
     struct start_facts start;
+    const struct instances *instances; /* borrowed from pass_breakdown, as the next one */
+    const struct coll_stats *collectives;
     const struct transport *transport; /* what NCCL said; borrowed from its pass */
     uint64_t lost, unknown;            /* of the inputs */
     bool profile; /* one of them is a profiler's: few steps, no events of files, waits and workers */

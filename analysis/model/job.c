@@ -81,6 +81,7 @@ void job_free(struct job *job)
     free(job->extents);
     map_done(&job->by_pid);
     map_done(&job->by_tid);
+    communicators_done(&job->communicators);
     saves_done(&job->saves);
     feeds_done(&job->feeds);
     groups_done(&job->groups);
@@ -403,6 +404,8 @@ static int learn_state(struct job *job, const struct event *event)
         return learn_gpu(process, &event->u.gpu);
     case EV_mount:
         return mounts_learn(&job->mounts, event->host, &event->u.mount);
+    case EV_nccl_comm:
+        return communicators_learn(&job->communicators, process, &event->u.nccl_comm);
     case EV_child:
         anchors_child(thread);
         return 0;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "analysis/event.h"
+#include "analysis/model/communicators.h"
 #include "analysis/model/feeds.h"
 #include "analysis/model/groups.h"
 #include "analysis/model/map.h"
@@ -159,6 +160,7 @@ struct job {
     struct groups groups;
     struct feeds feeds;
     struct saves saves;
+    struct communicators communicators; /* complete when the ranks are settled */
 
     struct process *first, *last; /* owned */
     struct map by_pid, by_tid;

@@ -424,6 +424,7 @@ int job_settle_ranks(struct job *job)
         follow_steps(job, job->ranks[i]);
     }
     rc = checkpoints_find(job);
+    rc = rc ? rc : communicators_settle(&job->communicators);
     for (size_t i = 0; i < job->nr_ranks; i++) {
         set_extent(job, job->ranks[i]);
         set_removed(job->ranks[i]);

@@ -129,6 +129,33 @@ size_t gpu_window_spans(const struct gpu_window *window, uint64_t from_ns, uint6
     return nr;
 }
 
+size_t gpu_window_exposed(const struct gpu_window *window, uint64_t from_ns, uint64_t to_ns, struct interval *ret)
+{
+    const struct gpu_device *device = gpu_main(&window->gpu);
+    size_t nr = 0, nr_comm = 0, nr_compute = 0, j = 0;
+    if (!device)
+        return 0;
+    const struct interval *comm = intervals_within(&device->busy[GPU_COMM], from_ns, to_ns, &nr_comm);
+    const struct interval *compute = intervals_within(&device->busy[GPU_COMPUTE], from_ns, to_ns, &nr_compute);
+    for (size_t i = 0; i < nr_comm; i++) {
+        uint64_t at = comm[i].start_ns > from_ns ? comm[i].start_ns : from_ns;
+        uint64_t end = comm[i].end_ns < to_ns ? comm[i].end_ns : to_ns;
+        while (j < nr_compute && compute[j].end_ns <= at)
+            j++;
+        for (size_t k = j; at < end; k++) {
+            bool covered = k < nr_compute && compute[k].start_ns < end;
+            uint64_t stop = covered ? compute[k].start_ns : end;
+            if (stop > at) {
+                if (ret)
+                    ret[nr] = (struct interval){at, stop};
+                nr++;
+            }
+            at = covered ? compute[k].end_ns : end;
+        }
+    }
+    return nr;
+}
+
 /* ---- summing up --------------------------------------------------------------------------- */
 
 static void walk_busy(const struct gpu_device *device, struct intervals_walk *walk, uint64_t from_ns, uint64_t to_ns)

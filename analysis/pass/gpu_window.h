@@ -67,6 +67,10 @@ size_t gpu_window_pending(const struct gpu_window *window);
  * `spans` is not NULL. */
 size_t gpu_window_spans(const struct gpu_window *window, uint64_t from_ns, uint64_t to_ns, struct span *spans);
 
+/* Exposed communication in [from, to), as stretches in order: communication kernels run, and no compute kernel does.
+ * Fills in `ret`, if that is not NULL. Returns how many there are. */
+size_t gpu_window_exposed(const struct gpu_window *window, uint64_t from_ns, uint64_t to_ns, struct interval *ret);
+
 /* Sums up [from, to): `split` is the sweep over all spans, `host` that over the first nr_host of them only, which
  * are the host's; both are changed. `spans` has room for as many again as there are pieces. 0 or -ENOMEM. */
 int gpu_window_sum(struct gpu_window *window, const struct pieces *pieces, struct span *spans, size_t nr_host,

@@ -31,6 +31,7 @@ static void pass_free(void *arg)
     struct pass_breakdown *self = arg;
     if (!self)
         return;
+    comm_windows_done(&self->comm);
     for (size_t i = 0; self->windows && i < self->job->nr_ranks; i++) {
         pieces_done(&self->windows[i].pieces);
         gpu_window_done(&self->windows[i].gpu);
@@ -65,7 +66,7 @@ static void *new (const struct options *options, struct job *job, struct report 
     *self = (struct pass_breakdown){.job = job, .report = report};
     self->windows = calloc(job->nr_ranks + 1, sizeof(*self->windows));
     self->is_dataset = calloc(job->groups.nr + 1, sizeof(*self->is_dataset));
-    if (!self->windows || !self->is_dataset || !alloc_facts(job)) {
+    if (!self->windows || !self->is_dataset || !alloc_facts(job) || comm_windows_init(&self->comm, job, report)) {
         pass_free(self);
         return NULL;
     }
@@ -149,6 +150,7 @@ static int sum_up(struct pass_breakdown *self, struct window_state *state, uint6
     memcpy(split, host, sizeof(split));
     if (!rc && gpu_window_used(&state->gpu))
         rc = add_gpu(self, state, nr, to_ns, host, split);
+    rc = rc ? rc : comm_windows_sum(&self->comm, state->rank->index, &state->gpu, state->cursor_ns, to_ns);
     rc = rc ? rc : measure_loading(state, self->spans, nr, to_ns, host);
     if (rc)
         return rc;
@@ -237,7 +239,8 @@ static int close_window(struct pass_breakdown *self, struct window_state *state,
     memset(state->sum_ns, 0, sizeof(state->sum_ns));
     state->start_ns = state->cursor_ns = end_ns;
     state->index++;
-    return report_add_step(self->report, &row);
+    rc = comm_windows_row(&self->comm, state->rank->index, &row);
+    return rc ? rc : comm_windows_advance(&self->comm, state->rank->index);
 }
 
 /* The first window begins at the first point, which the survey knew already; unless part of it is summed up, it is set
@@ -290,7 +293,7 @@ static int advance(struct pass_breakdown *self, struct window_state *state, uint
     if (!rc &&
         (state->pieces.nr - state->pieces.head > TH_PENDING_MAX || gpu_window_pending(&state->gpu) > TH_PENDING_MAX))
         rc = sum_up(self, state, known_until(state, now_ns));
-    return rc;
+    return rc ? rc : comm_windows_advance(&self->comm, rank->index);
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
@@ -338,7 +341,9 @@ static int event(void *arg, const struct event *event)
     const struct process *process = self->job->process;
     const struct rank *rank = thread_rank(self->job->thread);
     int rc = 0;
-    if (process->role == ROLE_trainer && process->rank && !rank &&
+    if (event->kind == EV_coll || event->kind == EV_kernel)
+        rc = comm_windows_event(&self->comm, event);
+    if (!rc && process->role == ROLE_trainer && process->rank && !rank &&
         self->windows[process->rank->index].launcher == self->job->thread->tid)
         rc = window_add_return(&self->windows[process->rank->index], event);
     if (!rc && process->role == ROLE_trainer && process->rank && is_of_gpu(event)) {
@@ -393,7 +398,7 @@ static int finish(void *arg, struct report *report)
     int rc = 0;
     for (size_t i = 0; i < self->job->nr_ranks && !rc; i++)
         rc = finish_rank(self, &self->windows[i]);
-    return rc;
+    return rc ? rc : comm_windows_finish(&self->comm);
 }
 
 const struct pass pass_breakdown = {"breakdown", "each step's time by class", new, event, finish, pass_free};

@@ -3,7 +3,8 @@
  * window_pieces.c   what the training thread did, as pieces (events in)
  * window_spans.c    what pieces mean: spans of layers (out)
  * pass_breakdown.c  when a window is over, and its sums
- * gpu_window.h      the GPU's part */
+ * gpu_window.h      the GPU's part
+ * comm_window.h     what its communication was; the way of a window's row into the report */
 #ifndef TRSHIM_ANALYSIS_PASS_STEP_WINDOW_H
 #define TRSHIM_ANALYSIS_PASS_STEP_WINDOW_H
 
@@ -12,6 +13,7 @@
 #include <stdint.h>
 
 #include "analysis/model/layers.h"
+#include "analysis/pass/comm_window.h"
 #include "analysis/pass/gpu_window.h"
 #include "analysis/pass/pieces.h"
 #include "analysis/report/report.h"
@@ -44,6 +46,7 @@ struct window_state {
 struct pass_breakdown {
     struct job *job;
     struct report *report;
+    struct comm_windows comm;
     struct window_state *windows; /* owned; one per rank of job->ranks */
     bool *is_dataset;             /* owned; by group: read by loaders or inside a DataLoader range */
     struct span *spans;           /* owned; scratch */
