@@ -167,10 +167,11 @@ is "readers end with their parent" "$alive" ""
 # ---- mutations
 "$make_trace" --cpus 2 --packet 512 "$scratch/whole" <"$sample"
 bad=0 seed=0
+[ -x "$mutate" ] || fail "mutations: $mutate is there (make tests)"
 while [ $seed -lt ${MUTATIONS:-200} ]; do
     rm -rf "$scratch/trace"
     cp -r "$scratch/whole" "$scratch/trace"
-    how=$("$mutate" $seed "$scratch/trace")
+    how=$("$mutate" $seed "$scratch/trace") || { bad=$((bad + 1)); break; }
     timeout 60 "$TR" events "$scratch/trace" >"$scratch/out" 2>"$scratch/err"
     status=$?
     # In builds with sanitizers babeltrace2's own last words are seen; they are no fault of ours.

@@ -32,7 +32,7 @@ procs() { # "rank pid host" of each, in order of rank
 }
 
 # ---- the forms, event by event
-for form in gpu old before-kineto cpu-only; do
+for form in gpu old before-kineto cpu-only rocm; do
     read_it "$inputs/$form.json"
     is "$form: status and problems" "$status $said" "0 "
     ok "$form: events" diff -u "$inputs/$form.expect" "$scratch/out"
@@ -89,6 +89,16 @@ done
 echo '{}' >"$scratch/logs/other.json"
 read_it "$scratch/logs"
 is "a directory of them" "$status $said $(procs)" "0  0 501 host,1 502 host,2 5010 host,"
+
+# Whatever the files are called, and in whatever order they come: each says which rank it is.
+mkdir "$scratch/told"
+for rank in 5 2 7; do
+    sed -e "s/\"rank\": 3/\"rank\": $rank/; s/: 500,/: 60$rank,/g" "$inputs/gpu.json" >"$scratch/told/part-$((9 - rank)).pt.trace.json"
+done
+read_it "$scratch/told"
+is "a directory of them, each with its rank" "$status $said $(procs)" "0  2 602 host,5 605 host,7 607 host,"
+"$TR" report --json "$scratch/told" >"$scratch/report.json" 2>"$scratch/err"
+is "and the report misses the others" "$? $(grep -o 'Only 3 of 8 ranks' "$scratch/report.json")" "0 Only 3 of 8 ranks"
 
 with both.json '/distributedInfo/d; s/"pid": 500, "tid": 501/"pid": 600, "tid": 601/'
 read_it "$scratch/both.json"
@@ -153,12 +163,14 @@ read_it "$scratch/parts.json.gz"
 is "compressed in two parts, and something behind them" "$status $said $kernels" "0  2"
 
 # ---- 200 mutations, half of them compressed
-bad=0
+bad=0 changed=0
+[ -x "$mutate" ] || fail "mutations: $mutate is there (make tests)"
 for seed in $(seq 200); do
     rm -rf "$scratch/mutant"
     mkdir "$scratch/mutant"
     if [ $((seed % 2)) = 0 ]; then cp "$inputs/gpu.json" "$scratch/mutant"; else cp "$scratch/gpu.json.gz" "$scratch/mutant"; fi
-    how=$("$mutate" "$seed" "$scratch/mutant")
+    how=$("$mutate" "$seed" "$scratch/mutant") || break
+    cmp -s "$scratch"/mutant/* "$inputs/gpu.json" || cmp -s "$scratch"/mutant/* "$scratch/gpu.json.gz" || changed=$((changed + 1))
     timeout 20 "$TR" events "$scratch"/mutant/* >"$scratch/out" 2>"$scratch/err"
     status=$?
     lines=$(wc -l <"$scratch/err")
@@ -167,6 +179,7 @@ for seed in $(seq 200); do
     note "seed $seed ($how): status $status, $(head -n 3 "$scratch/err")"
 done
 is "mutations: none crashes, each says at most one line" "$bad" 0
+ok "mutations: nearly all of them change something" [ "$changed" -gt 190 ]
 
 # ---- real traces
 cases=$root/../shared/cases/traces
