@@ -140,13 +140,20 @@ static int tell_quality(struct engine *engine)
     quality->gaps = job->nr_gaps;
     quality->unmatched = job->unmatched;
     quality->clock_error_ns = trace_nr_hosts(engine->trace) > 1 ? TR_UNKNOWN : 0;
-    for (const struct process *process = job->first; process; process = process->next)
+    uint64_t gpu_told = 0;
+    for (const struct process *process = job->first; process; process = process->next) {
+        const struct tr_gpu_lost *gpu = &process->gpu_lost;
         quality->recorder_cpu_ns += process->cost.cpu_ns;
+        quality->gpu_lost += gpu->dropped + gpu->discarded + gpu->untimed;
+        gpu_told += gpu->told;
+    }
     report->nr_hosts = trace_nr_hosts(engine->trace);
     report->world_size = job->world_size;
     report->first_ns = job_extent(job).first_ns;
     report->last_ns = job_extent(job).last_ns;
     job->facts->lost = quality->lost;
+    job->facts->gpu_lost = quality->gpu_lost;
+    job->facts->gpu_told = gpu_told;
     job->facts->unknown = quality->unknown;
     return 0;
 }

@@ -172,7 +172,7 @@ static const struct column quality[] = {
     TEXT(R, events, COUNT, q_events, 0) TEXT(R, lost, COUNT, q_lost, 0) TEXT(R, unmatched, COUNT, q_unmatched, 0)
     TEXT(R, unknown, COUNT, q_unknown, 0) TEXT(R, unresolved, COUNT, q_unresolved, 0)
     JSON(R, clock_error_ns)
-    TEXT(R, gaps, COUNT, q_gaps, 0) TEXT(R, recorder_cpu_ns, TIME, q_recorder, 0)
+    TEXT(R, gaps, COUNT, q_gaps, 0) TEXT(R, gpu_lost, COUNT, q_gpu_lost, 0) TEXT(R, recorder_cpu_ns, TIME, q_recorder, 0)
 #undef R
 };
 COLUMNS(quality);

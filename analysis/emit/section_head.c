@@ -124,6 +124,9 @@ int section_head(const struct page *page)
         snprintf(text, sizeof text, word(report->lang, W_events_lost), units_count(report->quality.lost).text,
                  units_share((double)report->quality.lost / all).text);
         part(&line, text);
+    } else if (report->quality.gpu_lost) {
+        snprintf(text, sizeof text, word(report->lang, W_q_gpu_lost), units_count(report->quality.gpu_lost).text);
+        part(&line, text);
     } else {
         part(&line, word(report->lang, is_incomplete(report) ? W_incomplete : W_nothing_lost));
     }

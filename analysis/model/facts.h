@@ -102,6 +102,7 @@ struct facts {
     const struct coll_stats *collectives;
     const struct transport *transport; /* what NCCL said; borrowed from its pass */
     uint64_t lost, unknown;            /* of the inputs */
+    uint64_t gpu_lost, gpu_told;       /* records of what ran on GPUs, in processes that lost some */
     bool profile; /* one of them is a profiler's: few steps, no events of files, waits and workers */
 
     /* What earlier finders blamed, so that later ones can tell what follows from it. */

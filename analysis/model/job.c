@@ -422,6 +422,9 @@ static int learn_state(struct job *job, const struct event *event)
     case EV_self:
         process->cost = event->u.self;
         return 0;
+    case EV_gpu_lost:
+        process->gpu_lost = event->u.gpu_lost;
+        return 0;
     case EV_gap:
         learn_gap(job, event);
         return 0;

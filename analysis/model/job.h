@@ -97,6 +97,7 @@ struct process {
     struct attr *attrs;            /* owned */
     struct tr_self cost;           /* the recorder's latest account of itself */
     uint64_t gap_ns, gap_since_ns; /* without detail that nobody had asked for; 0 not now */
+    struct tr_gpu_lost gpu_lost;   /* its latest */
     enum role role;
     struct rank *rank;          /* that it trains, or works for; NULL */
     bool announced;             /* it said who it is */

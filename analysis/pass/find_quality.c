@@ -22,6 +22,33 @@ static void find_lost(struct report *report, const struct job *job)
     finding_other(finding, "effect");
 }
 
+/* Without a kernel's record the GPU looks idle while it ran. */
+static void find_gpu_lost(struct report *report, const struct job *job)
+{
+    uint64_t lost = job->facts->gpu_lost, all = lost + job->facts->gpu_told, dropped = 0, discarded = 0, untimed = 0;
+    double share = judge_share(lost, all);
+    if (share < TH_LOST_SHARE)
+        return;
+    for (const struct process *process = job->first; process; process = process->next) {
+        dropped += process->gpu_lost.dropped;
+        discarded += process->gpu_lost.discarded;
+        untimed += process->gpu_lost.untimed;
+    }
+    struct finding *finding = finding_raise(report, "trace-quality", "gpu-lost",
+                                            share >= TH_LOST_GRAVE_SHARE ? SEVERITY_MEDIUM : SEVERITY_LOW, 1);
+    finding_set_count(finding, "gpu_lost", lost);
+    finding_set_count(finding, "gpu_records", all);
+    finding_set_share(finding, "gpu_share", share);
+    finding_set_count(finding, "dropped", dropped);
+    finding_set_count(finding, "discarded", discarded);
+    finding_set_count(finding, "untimed", untimed);
+    finding_what(finding, "gpu-lost");
+    finding_cause(finding, "gpu-lost");
+    finding_fix(finding, "gpu-lost");
+    finding_evidence(finding, "gpu-lost");
+    finding_other(finding, "gpu-lost");
+}
+
 static void find_unresolved(struct report *report, const struct job *job)
 {
     if (judge_share(job->names.unresolved, job->nr_events) < TH_UNRESOLVED_SHARE)
@@ -122,6 +149,7 @@ static int finish(void *arg, struct report *report)
 {
     const struct job *job = ((struct finder *)arg)->job;
     find_lost(report, job);
+    find_gpu_lost(report, job);
     find_unresolved(report, job);
     find_gaps(report, job);
     find_gpu_gaps(report, job);

@@ -25,6 +25,7 @@ double judge_confidence(const struct job *job, uint64_t windows)
     /* A trace with holes says less. */
     if (lost)
         confidence *= 1 - (double)lost / (double)all;
+    confidence *= 1 - judge_share(job->facts->gpu_lost, job->facts->gpu_lost + job->facts->gpu_told);
     return job->method == ANCHORS_run ? 0 : confidence * job->confidence;
 }
 

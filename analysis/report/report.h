@@ -242,6 +242,7 @@ struct report_finding {
 
 struct report_quality {
     uint64_t events, lost, unmatched, unknown, unresolved, gaps;
+    uint64_t gpu_lost;      /* records of kernels, copies and memsets that CUPTI or the recorder could not keep */
     int64_t clock_error_ns; /* TR_UNKNOWN; 0 on one host */
     uint64_t recorder_cpu_ns;
 };

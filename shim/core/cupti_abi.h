@@ -87,35 +87,122 @@ enum {
 };
 enum { CUPTI_PAGEABLE = 1, CUPTI_PINNED = 2, CUPTI_ON_DEVICE = 3, CUPTI_ARRAY = 4, CUPTI_MANAGED = 5 };
 
-/* Calls whose begin we want: what launches kernels (cupti_runtime_cbid.h, cupti_driver_cbid.h). What nvcc 13 compiles
- * launches by __cudaLaunchKernel; the _ptsz forms are those of programs with a default stream per thread. */
+/* CUpti_CallbackData: what a subscriber is told at the begin and at the end of a call. */
+struct cupti_callback {
+    uint32_t site;
+    const char *name;
+    const void *params;
+    const void *result; /* at the end: cudaError_t or CUresult */
+    const char *symbol;
+    void *context;
+    uint32_t context_id;
+    uint64_t *user;
+    uint32_t correlation;
+};
+_Static_assert(offsetof(struct cupti_callback, correlation) == 64, "CUpti_CallbackData");
+enum { CUPTI_AT_BEGIN = 0, CUPTI_AT_END = 1 };
+enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2, CUPTI_NR_DOMAINS };
+
+/* Calls whose begin we want (cupti_runtime_cbid.h, cupti_driver_cbid.h): CALL(name, number, what it leaves on the GPU).
+ * What nvcc 13 compiles launches by __cudaLaunchKernel; the _ptsz and _ptds forms are those of programs with a default
+ * stream per thread. The driver's calls are those that libraries and compilers make without a runtime. */
 #define CUPTI_RUNTIME_LAUNCHES(CALL)                                                                                   \
-    CALL(cudaLaunchKernel_v7000, 211)                                                                                  \
-    CALL(cudaLaunchKernel_ptsz_v7000, 214)                                                                             \
-    CALL(cudaLaunchCooperativeKernel_v9000, 269)                                                                       \
-    CALL(cudaLaunchCooperativeKernel_ptsz_v9000, 270)                                                                  \
-    CALL(cudaGraphLaunch_v10000, 311)                                                                                  \
-    CALL(cudaGraphLaunch_ptsz_v10000, 312)                                                                             \
-    CALL(cudaLaunchKernelExC_v11060, 430)                                                                              \
-    CALL(cudaLaunchKernelExC_ptsz_v11060, 431)
+    CALL(cudaLaunchKernel_v7000, 211, KERNEL)                                                                          \
+    CALL(cudaLaunchKernel_ptsz_v7000, 214, KERNEL)                                                                     \
+    CALL(cudaLaunchCooperativeKernel_v9000, 269, KERNEL)                                                               \
+    CALL(cudaLaunchCooperativeKernel_ptsz_v9000, 270, KERNEL)                                                          \
+    CALL(cudaGraphLaunch_v10000, 311, GRAPH)                                                                           \
+    CALL(cudaGraphLaunch_ptsz_v10000, 312, GRAPH)                                                                      \
+    CALL(cudaLaunchKernelExC_v11060, 430, KERNEL)                                                                      \
+    CALL(cudaLaunchKernelExC_ptsz_v11060, 431, KERNEL)
 #define CUPTI_RUNTIME_LAUNCHES_13(CALL)                                                                                \
-    CALL(__cudaLaunchKernel_v13000, 505)                                                                               \
-    CALL(__cudaLaunchKernel_ptsz_v13000, 506)
+    CALL(__cudaLaunchKernel_v13000, 505, KERNEL)                                                                       \
+    CALL(__cudaLaunchKernel_ptsz_v13000, 506, KERNEL)
+#define CUPTI_RUNTIME_COPIES(CALL)                                                                                     \
+    CALL(cudaMemcpy_v3020, 31, MAYBE)                                                                                  \
+    CALL(cudaMemcpy2D_v3020, 32, MAYBE)                                                                                \
+    CALL(cudaMemcpyToSymbol_v3020, 39, MAYBE)                                                                          \
+    CALL(cudaMemcpyFromSymbol_v3020, 40, MAYBE)                                                                        \
+    CALL(cudaMemcpyAsync_v3020, 41, MAYBE)                                                                             \
+    CALL(cudaMemcpy2DAsync_v3020, 44, MAYBE)                                                                           \
+    CALL(cudaMemcpyToSymbolAsync_v3020, 47, MAYBE)                                                                     \
+    CALL(cudaMemcpyFromSymbolAsync_v3020, 48, MAYBE)                                                                   \
+    CALL(cudaMemset_v3020, 49, MAYBE)                                                                                  \
+    CALL(cudaMemset2D_v3020, 50, MAYBE)                                                                                \
+    CALL(cudaMemsetAsync_v3020, 51, MAYBE)                                                                             \
+    CALL(cudaMemset2DAsync_v3020, 52, MAYBE)                                                                           \
+    CALL(cudaMemcpy3D_v3020, 144, MAYBE)                                                                               \
+    CALL(cudaMemcpy3DAsync_v3020, 145, MAYBE)                                                                          \
+    CALL(cudaMemcpyPeer_v4000, 160, MAYBE)                                                                             \
+    CALL(cudaMemcpyPeerAsync_v4000, 161, MAYBE)                                                                        \
+    CALL(cudaMemcpy_ptds_v7000, 215, MAYBE)                                                                            \
+    CALL(cudaMemcpy2D_ptds_v7000, 216, MAYBE)                                                                          \
+    CALL(cudaMemcpyAsync_ptsz_v7000, 225, MAYBE)                                                                       \
+    CALL(cudaMemcpy2DAsync_ptsz_v7000, 228, MAYBE)                                                                     \
+    CALL(cudaMemset_ptds_v7000, 233, MAYBE)                                                                            \
+    CALL(cudaMemset2D_ptds_v7000, 234, MAYBE)                                                                          \
+    CALL(cudaMemsetAsync_ptsz_v7000, 235, MAYBE)                                                                       \
+    CALL(cudaMemset2DAsync_ptsz_v7000, 236, MAYBE)                                                                     \
+    CALL(cudaMemcpy3D_ptds_v7000, 245, MAYBE)                                                                          \
+    CALL(cudaMemcpy3DAsync_ptsz_v7000, 246, MAYBE)
+#define CUPTI_RUNTIME_COPIES_13(CALL)                                                                                  \
+    CALL(cudaMemcpyBatchAsync_v13000, 509, MAYBE)                                                                      \
+    CALL(cudaMemcpyBatchAsync_ptsz_v13000, 510, MAYBE)
 #define CUPTI_DRIVER_LAUNCHES(CALL)                                                                                    \
-    CALL(cuLaunchKernel, 307)                                                                                          \
-    CALL(cuLaunchKernel_ptsz, 442)                                                                                     \
-    CALL(cuLaunchCooperativeKernel, 477)                                                                               \
-    CALL(cuLaunchCooperativeKernel_ptsz, 478)                                                                          \
-    CALL(cuGraphLaunch, 514)                                                                                           \
-    CALL(cuGraphLaunch_ptsz, 515)                                                                                      \
-    CALL(cuLaunchKernelEx, 652)                                                                                        \
-    CALL(cuLaunchKernelEx_ptsz, 653)
+    CALL(cuLaunchKernel, 307, KERNEL)                                                                                  \
+    CALL(cuLaunchKernel_ptsz, 442, KERNEL)                                                                             \
+    CALL(cuLaunchCooperativeKernel, 477, KERNEL)                                                                       \
+    CALL(cuLaunchCooperativeKernel_ptsz, 478, KERNEL)                                                                  \
+    CALL(cuGraphLaunch, 514, GRAPH)                                                                                    \
+    CALL(cuGraphLaunch_ptsz, 515, GRAPH)                                                                               \
+    CALL(cuLaunchKernelEx, 652, KERNEL)                                                                                \
+    CALL(cuLaunchKernelEx_ptsz, 653, KERNEL)
+#define CUPTI_DRIVER_COPIES(CALL)                                                                                      \
+    CALL(cuMemsetD8Async, 216, MAYBE)                                                                                  \
+    CALL(cuMemsetD16Async, 218, MAYBE)                                                                                 \
+    CALL(cuMemsetD32Async, 220, MAYBE)                                                                                 \
+    CALL(cuMemsetD8_v2, 249, MAYBE)                                                                                    \
+    CALL(cuMemsetD16_v2, 250, MAYBE)                                                                                   \
+    CALL(cuMemsetD32_v2, 251, MAYBE)                                                                                   \
+    CALL(cuMemcpyHtoD_v2, 276, MAYBE)                                                                                  \
+    CALL(cuMemcpyHtoDAsync_v2, 277, MAYBE)                                                                             \
+    CALL(cuMemcpyDtoH_v2, 278, MAYBE)                                                                                  \
+    CALL(cuMemcpyDtoHAsync_v2, 279, MAYBE)                                                                             \
+    CALL(cuMemcpyDtoD_v2, 280, MAYBE)                                                                                  \
+    CALL(cuMemcpyDtoDAsync_v2, 281, MAYBE)                                                                             \
+    CALL(cuMemcpy2D_v2, 287, MAYBE)                                                                                    \
+    CALL(cuMemcpy2DAsync_v2, 289, MAYBE)                                                                               \
+    CALL(cuMemcpy3D_v2, 290, MAYBE)                                                                                    \
+    CALL(cuMemcpy3DAsync_v2, 291, MAYBE)                                                                               \
+    CALL(cuMemcpy, 305, MAYBE)                                                                                         \
+    CALL(cuMemcpyAsync, 306, MAYBE)                                                                                    \
+    CALL(cuMemcpyPeer, 318, MAYBE)                                                                                     \
+    CALL(cuMemcpyPeerAsync, 319, MAYBE)                                                                                \
+    CALL(cuMemcpyHtoD_v2_ptds, 397, MAYBE)                                                                             \
+    CALL(cuMemcpyDtoH_v2_ptds, 398, MAYBE)                                                                             \
+    CALL(cuMemcpyDtoD_v2_ptds, 399, MAYBE)                                                                             \
+    CALL(cuMemcpy_ptds, 408, MAYBE)                                                                                    \
+    CALL(cuMemsetD8_v2_ptds, 411, MAYBE)                                                                               \
+    CALL(cuMemsetD16_v2_ptds, 412, MAYBE)                                                                              \
+    CALL(cuMemsetD32_v2_ptds, 413, MAYBE)                                                                              \
+    CALL(cuMemcpyAsync_ptsz, 418, MAYBE)                                                                               \
+    CALL(cuMemcpyHtoDAsync_v2_ptsz, 421, MAYBE)                                                                        \
+    CALL(cuMemcpyDtoHAsync_v2_ptsz, 422, MAYBE)                                                                        \
+    CALL(cuMemcpyDtoDAsync_v2_ptsz, 423, MAYBE)                                                                        \
+    CALL(cuMemcpyPeerAsync_ptsz, 426, MAYBE)                                                                           \
+    CALL(cuMemsetD8Async_ptsz, 428, MAYBE)                                                                             \
+    CALL(cuMemsetD16Async_ptsz, 429, MAYBE)                                                                            \
+    CALL(cuMemsetD32Async_ptsz, 430, MAYBE)
 
 /* The version that cuptiGetVersion tells from which single calls can be asked for: CUDA 12.5. */
 #define CUPTI_HAS_SINGLE_CALLS 23
 /* And from which a refused buffer is no crash: 12.9. */
 #define CUPTI_MAY_REFUSE_BUFFER 27
 
+/* cuptiSubscribe()'s answer when somebody else is subscribed, from 11.0 on. */
+#define CUPTI_TAKEN 39
+
+typedef void (*cupti_callback_fn)(void *user, uint32_t domain, uint32_t cbid, const void *data);
 typedef void (*cupti_buffer_requested)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*cupti_buffer_completed)(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 

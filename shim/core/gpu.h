@@ -20,6 +20,9 @@ void gpu_tend(bool resend);
  */
 void gpu_other(enum cupti_other does, unsigned kind, uint64_t now_ns);
 
+/* The devices seen so far that have not been told, or all again; by the tender. */
+void gpu_devices_send(bool again);
+
 /* What is left, at the end of the process. */
 void gpu_stop(void);
 

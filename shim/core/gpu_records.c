@@ -8,34 +8,31 @@
 
 #include "shim/core/core.h"
 #include "shim/core/cupti_abi.h"
+#include "shim/core/cupti_calls.h"
+#include "shim/core/gpu_launches.h"
 #include "shim/core/name.h"
 
-#define NR_CALLS (1u << 16)      /* calls in flight: more than a launch queue holds */
-#define NR_WAITING (1u << 14)    /* kernels whose call is not known yet */
-#define NEAR_NS 10000000u        /* two records of one id that begin this close are one call */
-#define FORGET_NS 60000000000ull /* a call that brought no kernel in this time failed, or was lost */
+#define NR_WAITING (1u << 14) /* of what ran, whose call is not known yet */
 
-struct launch {
-    atomic_uint correlation; /* 0: free */
-    atomic_bool answered;    /* a kernel has come for it */
-    uint32_t tid;
-    _Atomic uint64_t start_ns;
-};
-
-static struct launch *launches;
+/* What ran, told before its call was. */
 static struct waiting {
-    struct tr_kernel kernel;
+    uint32_t correlation;
+    enum { RAN_KERNEL, RAN_COPY, RAN_SET } what;
     bool waited; /* through one gpu_records_settle(): its call came in no buffer of that round */
+    union {
+        struct tr_kernel kernel;
+        struct tr_gpu_copy copy;
+        struct tr_gpu_set set;
+    };
 } * waiting;
 static unsigned nr_waiting;
 static atomic_flag waiting_taken = ATOMIC_FLAG_INIT; /* guards the two above; never taken by a thread of the job */
-static _Atomic uint64_t devices, untimed;
+static _Atomic uint64_t devices, untimed, told;
 
 int gpu_records_init(void)
 {
-    launches = map_lazily(NR_CALLS * sizeof(*launches));
     waiting = map_lazily(NR_WAITING * sizeof(*waiting));
-    return launches && waiting ? 0 : -ENOMEM;
+    return waiting ? gpu_launches_init() : -ENOMEM;
 }
 
 static int64_t realtime_ahead_ns(void)
@@ -71,88 +68,100 @@ static void release_waiting(void)
 
 static void note_launch(const struct cupti_api *api)
 {
-    struct launch *l = &launches[api->correlation & (NR_CALLS - 1)];
-    uint64_t start_ns = monotonic(api->start);
-    /* The driver's call inside the runtime's may be told as well, under the same id: the outer one counts, and what has
-     * been answered stays so. */
-    if (atomic_load_explicit(&l->correlation, memory_order_acquire) == api->correlation &&
-        start_ns - atomic_load_explicit(&l->start_ns, memory_order_relaxed) + NEAR_NS < 2 * NEAR_NS) {
-        if (start_ns < atomic_load_explicit(&l->start_ns, memory_order_relaxed))
-            atomic_store_explicit(&l->start_ns, start_ns, memory_order_relaxed);
-        return;
+    enum gpu_call_kind kind = cupti_call_kind(api->kind == CUPTI_RUNTIME, api->cbid);
+    if (kind == CALL_NONE)
+        return; /* all calls are told where single ones cannot be asked for */
+    gpu_launch_began(api->correlation, api->thread, monotonic(api->start), kind);
+    if (api->result)
+        gpu_launch_failed(api->correlation);
+}
+
+static void emit(struct waiting *w, const struct gpu_launch *by)
+{
+    struct tr_kernel *k = &w->kernel;
+    struct tr_gpu_copy *c = &w->copy;
+    struct tr_gpu_set *s = &w->set;
+    switch (w->what) {
+    case RAN_KERNEL:
+        name_send(k->name, process.pid);
+        EMIT(kernel, by->tid, .device = k->device, .stream = k->stream, .name = k->name, .correlation = w->correlation,
+             .blocks = k->blocks, .graph = k->graph, .queued_ns = by->start_ns, .start_ns = k->start_ns,
+             .dur_ns = k->dur_ns);
+        break;
+    case RAN_COPY:
+        EMIT(gpu_copy, by->tid, .device = c->device, .stream = c->stream, .correlation = w->correlation,
+             .kind = c->kind, .src = c->src, .dst = c->dst, .size_bytes = c->size_bytes, .queued_ns = by->start_ns,
+             .start_ns = c->start_ns, .dur_ns = c->dur_ns);
+        break;
+    case RAN_SET:
+        EMIT(gpu_set, by->tid, .device = s->device, .stream = s->stream, .correlation = w->correlation,
+             .size_bytes = s->size_bytes, .queued_ns = by->start_ns, .start_ns = s->start_ns, .dur_ns = s->dur_ns);
+        break;
     }
-    l->tid = api->thread;
-    atomic_store_explicit(&l->start_ns, start_ns, memory_order_relaxed);
-    atomic_store_explicit(&l->answered, false, memory_order_relaxed);
-    atomic_store_explicit(&l->correlation, api->correlation, memory_order_release);
 }
 
-/* The call behind a correlation id, which from now on counts as answered. A call launches one kernel, unless it
- * launches a graph: one that has been answered before belongs to an earlier use of the id. */
-static struct launch *answer(uint32_t correlation, bool may_be_many)
+static uint64_t begin_of(const struct waiting *w)
 {
-    struct launch *l = &launches[correlation & (NR_CALLS - 1)];
-    if (!correlation || atomic_load_explicit(&l->correlation, memory_order_acquire) != correlation)
-        return NULL;
-    bool before = atomic_exchange_explicit(&l->answered, true, memory_order_relaxed);
-    return before && !may_be_many ? NULL : l;
+    return w->what == RAN_KERNEL ? w->kernel.start_ns : w->what == RAN_COPY ? w->copy.start_ns : w->set.start_ns;
 }
 
-static void emit_kernel(const struct tr_kernel *k)
-{
-    name_send(k->name, process.pid);
-    EMIT(kernel, k->tid, .device = k->device, .stream = k->stream, .name = k->name, .correlation = k->correlation,
-         .blocks = k->blocks, .graph = k->graph, .queued_ns = k->queued_ns, .start_ns = k->start_ns,
-         .dur_ns = k->dur_ns);
-}
+static const struct gpu_launch nobody;
 
-static bool join_call(struct tr_kernel *k)
+/* Sends it if its call is known. A copy's call may be one that makes several, a graph's makes many. */
+static bool emit_joined(struct waiting *w)
 {
-    const struct launch *l = answer(k->correlation, k->graph != 0);
-    if (!l)
+    struct gpu_launch by;
+    if (!gpu_launch_answer(w->correlation, w->what != RAN_KERNEL || w->kernel.graph != 0, &by))
         return false;
-    k->tid = l->tid;
-    k->queued_ns = atomic_load_explicit(&l->start_ns, memory_order_relaxed);
+    emit(w, &by);
     return true;
+}
+
+static void emit_or_wait(struct waiting *w)
+{
+    if (emit_joined(w))
+        return;
+    bool kept = false;
+    take_waiting();
+    if (nr_waiting < NR_WAITING && w->correlation) {
+        waiting[nr_waiting++] = *w;
+        kept = true;
+    }
+    release_waiting();
+    if (!kept)
+        emit(w, &nobody);
 }
 
 static bool has_times(uint64_t start, uint64_t end, uint32_t device)
 {
     if (device < 64)
         atomic_fetch_or_explicit(&devices, 1ull << device, memory_order_relaxed);
-    if (start && end >= start)
+    if (start && end >= start) {
+        atomic_fetch_add_explicit(&told, 1, memory_order_relaxed);
         return true;
+    }
     atomic_fetch_add(&untimed, 1);
     return false;
 }
 
 static void kernel(const struct cupti_kernel *r)
 {
+    struct gpu_launch by;
     if (!has_times(r->start, r->end, r->device)) {
-        (void)answer(r->correlation, true);
+        (void)gpu_launch_answer(r->correlation, true, &by);
         return;
     }
     const char *name = r->name ? r->name : "";
-    struct tr_kernel k = {.device = r->device,
-                          .stream = r->stream,
-                          .name = name_of(TR_name_kind_kernel, name, strlen(name)),
-                          .correlation = r->correlation,
-                          .blocks = (uint32_t)r->grid[0] * (uint32_t)r->grid[1] * (uint32_t)r->grid[2],
-                          .graph = r->graph,
-                          .start_ns = monotonic(r->start),
-                          .dur_ns = r->end - r->start};
-    if (!join_call(&k)) {
-        bool kept = false;
-        take_waiting();
-        if (nr_waiting < NR_WAITING) {
-            waiting[nr_waiting++] = (struct waiting){.kernel = k};
-            kept = true;
-        }
-        release_waiting();
-        if (kept)
-            return;
-    }
-    emit_kernel(&k);
+    struct waiting w = {.correlation = r->correlation,
+                        .what = RAN_KERNEL,
+                        .kernel = {.device = r->device,
+                                   .stream = r->stream,
+                                   .name = name_of(TR_name_kind_kernel, name, strlen(name)),
+                                   .blocks = (uint32_t)r->grid[0] * (uint32_t)r->grid[1] * (uint32_t)r->grid[2],
+                                   .graph = r->graph,
+                                   .start_ns = monotonic(r->start),
+                                   .dur_ns = r->end - r->start}};
+    emit_or_wait(&w);
 }
 
 static uint8_t copy_kind(uint8_t kind)
@@ -187,21 +196,31 @@ static void copy(const struct cupti_memcpy *r, uint32_t correlation)
 {
     if (!has_times(r->start, r->end, r->device))
         return;
-    const struct launch *l = answer(correlation, true);
-    EMIT(gpu_copy, l ? l->tid : 0, .device = r->device, .stream = r->stream, .correlation = correlation,
-         .kind = copy_kind(r->copy_kind), .src = memory_kind(r->src), .dst = memory_kind(r->dst),
-         .size_bytes = r->bytes, .queued_ns = l ? atomic_load(&l->start_ns) : 0, .start_ns = monotonic(r->start),
-         .dur_ns = r->end - r->start);
+    struct waiting w = {.correlation = correlation,
+                        .what = RAN_COPY,
+                        .copy = {.device = r->device,
+                                 .stream = r->stream,
+                                 .kind = copy_kind(r->copy_kind),
+                                 .src = memory_kind(r->src),
+                                 .dst = memory_kind(r->dst),
+                                 .size_bytes = r->bytes,
+                                 .start_ns = monotonic(r->start),
+                                 .dur_ns = r->end - r->start}};
+    emit_or_wait(&w);
 }
 
 static void set(const struct cupti_memset *r)
 {
     if (!has_times(r->start, r->end, r->device))
         return;
-    const struct launch *l = answer(r->correlation, true);
-    EMIT(gpu_set, l ? l->tid : 0, .device = r->device, .stream = r->stream, .correlation = r->correlation,
-         .size_bytes = r->bytes, .queued_ns = l ? atomic_load(&l->start_ns) : 0, .start_ns = monotonic(r->start),
-         .dur_ns = r->end - r->start);
+    struct waiting w = {.correlation = r->correlation,
+                        .what = RAN_SET,
+                        .set = {.device = r->device,
+                                .stream = r->stream,
+                                .size_bytes = r->bytes,
+                                .start_ns = monotonic(r->start),
+                                .dur_ns = r->end - r->start}};
+    emit_or_wait(&w);
 }
 
 void gpu_record(const void *record)
@@ -226,20 +245,22 @@ void gpu_record(const void *record)
     }
 }
 
-/* Sends the waiting kernels whose call has come by now, or will not come. Returns the earliest start of those that go
- * on waiting, at most until_ns. */
+/* Sends what waits and whose call has come by now, or will not come. Returns the earliest start of what goes on
+ * waiting, at most until_ns. */
 static uint64_t settle_waiting(uint64_t until_ns, bool is_last)
 {
     unsigned kept = 0;
     take_waiting();
     for (unsigned i = 0; i < nr_waiting; i++) {
         struct waiting *w = &waiting[i];
-        if (join_call(&w->kernel) || w->waited || is_last || !w->kernel.correlation) {
-            emit_kernel(&w->kernel);
+        if (emit_joined(w))
+            continue;
+        if (w->waited || is_last) {
+            emit(w, &nobody);
             continue;
         }
         w->waited = true;
-        until_ns = w->kernel.start_ns < until_ns ? w->kernel.start_ns : until_ns;
+        until_ns = begin_of(w) < until_ns ? begin_of(w) : until_ns;
         waiting[kept++] = *w;
     }
     nr_waiting = kept;
@@ -249,19 +270,7 @@ static uint64_t settle_waiting(uint64_t until_ns, bool is_last)
 
 uint64_t gpu_records_settle(uint64_t now_ns, bool is_last)
 {
-    uint64_t until_ns = settle_waiting(now_ns, is_last);
-
-    for (unsigned i = 0; i < NR_CALLS; i++) {
-        struct launch *l = &launches[i];
-        if (!atomic_load_explicit(&l->correlation, memory_order_acquire) || atomic_load(&l->answered))
-            continue;
-        uint64_t start_ns = atomic_load(&l->start_ns);
-        if (start_ns < now_ns && now_ns - start_ns > FORGET_NS)
-            atomic_store(&l->correlation, 0);
-        else if (start_ns < until_ns)
-            until_ns = start_ns;
-    }
-    return until_ns;
+    return gpu_launches_open_ns(now_ns, settle_waiting(now_ns, is_last));
 }
 
 uint64_t gpu_records_devices(void)
@@ -272,4 +281,9 @@ uint64_t gpu_records_devices(void)
 uint64_t gpu_records_untimed(void)
 {
     return atomic_load(&untimed);
+}
+
+uint64_t gpu_records_told(void)
+{
+    return atomic_load(&told);
 }

@@ -24,4 +24,7 @@ uint64_t gpu_records_devices(void);
 /* Records without times, which CUPTI gives when it ran out of device buffers. */
 uint64_t gpu_records_untimed(void);
 
+/* The others. */
+uint64_t gpu_records_told(void);
+
 #endif

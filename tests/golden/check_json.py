@@ -57,7 +57,7 @@ SCHEMA = {
                   "cause": T, "fix": T, "others": [T]}],
     "notes": [{"key": T, "text": T}],
     "quality": {"events": U, "lost": U, "unmatched": U, "unknown": U, "unresolved": U, "clock_error_ns": optional(U),
-                "gaps": U, "recorder_cpu_ns": U},
+                "gaps": U, "gpu_lost": U, "recorder_cpu_ns": U},
 }
 
 problems = []

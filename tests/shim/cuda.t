@@ -96,7 +96,7 @@ is "GPU times are on the trace's clock" \
         END { print bad + 0 }' "$scratch/events")" 0
 is "a pageable copy" "$(n ' gpu_copy .*kind=HtoD src=pageable dst=device size_bytes=1048576 .*dur_ns=80000$')" 2
 is "a memset" "$(n ' gpu_set .*size_bytes=4096 .*dur_ns=500$')" 2
-ok "records without times are told" test "$(n ' gap .*why=gpu on=1')" -ge 1
+is "records without times are told" "$(n ' gpu_lost .*untimed=[1-9]' | awk '{ print ($1 >= 1) }')" 1
 is "how it records is told" "$(n ' attr .*key=gpu.recorder value="?CUPTI 130001"?$' | awk '{ print ($1 >= 1) }')" 1
 ok "how far it is complete: not beyond a call whose kernel has not come" \
     awk '$3 == "gpu_until" { match($0, /until_ns=[0-9]+/); u = substr($0, RSTART + 9, RLENGTH - 9) + 0; if (u < $1 - 1e6) behind++ } END { exit !behind }' "$scratch/events"
@@ -118,8 +118,8 @@ record "$scratch/kineto" "$PYTHON" "$scratch/kineto.py"
 is "a second user of CUPTI gets its buffers, and none of ours" "$?" 0
 named "$scratch/kineto" >"$scratch/events"
 is "ours before and after it" "$(n ' kernel ')" 107
-# one for records without times, one for the other user; one for its end
-is "the time between is told" "$(n ' gap .*why=gpu on=1') $(n ' gap .*why=gpu on=0')" "2 1"
+# two for records without times, one for the other user; one for its end
+is "the time between is told" "$(n ' gap .*why=gpu on=1') $(n ' gap .*why=gpu on=0')" "3 1"
 
 for e in 999 39; do
     FAKE_CUPTI_ERROR=$e record "$scratch/error.$e" "$PYTHON" "$scratch/cupti.py" >/dev/null

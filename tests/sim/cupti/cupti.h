@@ -15,7 +15,7 @@ extern const uint32_t cupti_default_version; /* v11_8.c, v12.c, v13.c */
 
 /* What a test can switch on, in SIM_CUPTI: "version=18,zero=10,drop=100,late=50,thread,taken" */
 struct cupti_habits {
-    uint32_t version; /* cuptiGetVersion(): 18 is 11.8, 26 is 12.8, 130000 is 13.0 */
+    uint32_t version; /* of a release, or cuptiGetVersion()'s number: 18 is 11.8, 26 is 12.8, 130000 is 13.0 */
     unsigned zero;    /* every n-th kernel has no times */
     unsigned drop;    /* every n-th record is lost and counted */
     unsigned late_ms; /* buffers come that much after they are complete */

@@ -11,10 +11,35 @@
 static struct cupti_habits habits;
 static pid_t owner;
 
-static void set_habit(const char *name, unsigned long value)
+/* What cuptiGetVersion() says in a release of CUDA. */
+static const struct {
+    const char *release;
+    uint32_t version;
+} releases[] = {{"11.2", 15}, {"11.5", 16},     {"11.6", 17},     {"11.7", 17},     {"11.8", 18},     {"12.0", 19},
+                {"12.2", 20}, {"12.3", 21},     {"12.4", 22},     {"12.5", 23},     {"12.6", 24},     {"12.8", 26},
+                {"12.9", 27}, {"13.0", 130000}, {"13.1", 130100}, {"13.2", 130200}, {"13.3", 130300}, {"13.4", 130400},
+                {"11", 18},   {"12", 26},       {"13", 130000}};
+#define OLDEST 15 /* whose records we know */
+
+/* A release of CUDA, or the number itself. */
+static uint32_t version_of(const char *text)
 {
+    for (size_t i = 0; i < sizeof(releases) / sizeof(*releases); i++)
+        if (!strcmp(text, releases[i].release))
+            return releases[i].version;
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    if (!*end && number >= OLDEST && number <= UINT32_MAX)
+        return (uint32_t)number;
+    fprintf(stderr, "sim: SIM_CUPTI: version=%s: say a release of CUDA from 11.2 on, or CUPTI's number of it\n", text);
+    exit(2);
+}
+
+static void set_habit(const char *name, const char *text)
+{
+    unsigned long value = strtoul(text, NULL, 10);
     if (!strcmp(name, "version"))
-        habits.version = (uint32_t)value;
+        habits.version = version_of(text);
     else if (!strcmp(name, "zero"))
         habits.zero = (unsigned)value;
     else if (!strcmp(name, "drop"))
@@ -45,7 +70,7 @@ static void read_habits(void)
         char *value = strchr(word, '=');
         if (value)
             *value++ = '\0';
-        set_habit(word, value ? strtoul(value, NULL, 10) : 0);
+        set_habit(word, value ? value : "");
     }
 }
 
