@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shim/preload/environment.h"
 #include "shim/preload/library.h"
 #include "shim/preload/nccl.h"
 #include "shim/preload/old_libc.h"
@@ -38,51 +39,6 @@ bool shim_in_vfork_child(struct shim_tls *tls)
     return false;
 }
 
-static void append_number(char *text, unsigned long n)
-{
-    char digits[24], *d = digits + sizeof(digits);
-    for (*--d = 0; d == digits + sizeof(digits) - 1 || n; n /= 10)
-        *--d = (char)('0' + n % 10);
-    strcat(text, d);
-}
-
-/* stat would need a symbol version of 2.33: ask the kernel. */
-static bool is_private(const char *path)
-{
-    struct statx st;
-    if (syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_MODE | STATX_UID, &st) != 0)
-        return false;
-    return S_ISDIR(st.stx_mode) && st.stx_uid == getuid() && !(st.stx_mode & 022);
-}
-
-/* Where a daemon of `trshim start` would listen. Made by us if it is missing, so that nobody else can make it; used
- * only if it is ours alone. */
-static void meet_at_home(void)
-{
-    char home[4096] = "/tmp/trshim-";
-    const char *told = getenv("TRSHIM_HOME");
-    if (getenv("LTTNG_HOME"))
-        return;
-    if (told && strlen(told) < sizeof(home))
-        strcpy(home, told);
-    else
-        append_number(home, getuid());
-    mkdir(home, 0700);
-    if (is_private(home))
-        setenv("LTTNG_HOME", home, 1);
-}
-
-/* What LTTng reads when it is loaded (never wait long for a daemon; never read every library through our hooks), and
- * what NVTX reads at the job's first range. What the user has set stays. */
-static void set_up_environment(void)
-{
-    setenv("LTTNG_UST_REGISTER_TIMEOUT", "100", 0);
-    setenv("LTTNG_UST_WITHOUT_BADDR_STATEDUMP", "1", 0);
-    setenv("NVTX_INJECTION64_PATH", core_path, 0); /* ranges the job marks by NVTX: shim/core/nvtx.c */
-    setenv("CUDA_INJECTION64_PATH", core_path, 0); /* so that libcuda wakes us: shim/core/cupti.c */
-    meet_at_home();
-}
-
 static struct shim_tls *own_tls(void)
 {
     return &shim_tls;
@@ -104,7 +60,7 @@ static void load_core(int late)
 
     int saved_errno = errno;
     shim_tls.frame = __builtin_frame_address(0); /* what loading does is not the job's */
-    set_up_environment();
+    environment_set_up(core_path);
     void *(*open_library)(const char *, int) = (void *(*)(const char *, int))real_dlopen;
     void *lib = open_library(core_path, RTLD_NOW | RTLD_LOCAL);
     shim_core_start_fn start = lib ? (shim_core_start_fn)dlsym(lib, "trshim_core_start") : NULL;
@@ -175,27 +131,6 @@ static bool is_recorded_command(void)
     return pid && pid == (unsigned long)getpid();
 }
 
-/* TRSHIM_CORE, else libtrshim-core.so beside ourselves. */
-static void find_core(void)
-{
-    static const char name[] = "libtrshim-core.so";
-    const char *told = getenv("TRSHIM_CORE");
-    if (told) {
-        if (strlen(told) < sizeof(core_path))
-            strcpy(core_path, told);
-        return;
-    }
-    Dl_info us;
-    if (!dladdr((void *)find_core, &us) || !us.dli_fname)
-        return;
-    const char *slash = strrchr(us.dli_fname, '/');
-    size_t dir = slash ? (size_t)(slash - us.dli_fname) + 1 : 0;
-    if (!dir || dir + sizeof(name) > sizeof(core_path))
-        return;
-    memcpy(core_path, us.dli_fname, dir);
-    memcpy(core_path + dir, name, sizeof(name));
-}
-
 static void construct(void)
 {
     if (constructed)
@@ -204,7 +139,7 @@ static void construct(void)
     real_resolve();
     if (getauxval(AT_SECURE))
         return; /* another user's rights: stay out */
-    find_core();
+    environment_find_core(core_path, sizeof(core_path), (const void *)construct);
     char exe[4096];
     const char *name = program(exe, sizeof(exe));
     if (is_python(name) || (is_recorded_command() && !is_starter(name)) || maps_something_interesting())
