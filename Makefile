@@ -41,17 +41,21 @@ TRACES   := $(wildcard traces/schema*.c traces/session*.c)
 PROVIDER := traces/tp_trshim.c
 PRELOAD  := $(wildcard shim/preload/*.c shim/preload/*.S)
 CORE     := $(wildcard shim/core/*.c)
+PLUGIN   := $(wildcard plugin/*.c) shim/preload/environment.c
 ANALYSIS := $(filter-out analysis/main.c,$(wildcard analysis/*.c analysis/*/*.c))
 UNIT     := $(wildcard tests/unit/test_*.c)
-HELPERS  := $(wildcard tests/shim/*.c tests/reader/*.c tests/e2e/*.c tests/bench/*.c)
+PLUGIN_TESTS := $(wildcard tests/plugin/test_*.c)
+HELPERS  := $(wildcard tests/shim/*.c tests/reader/*.c tests/e2e/*.c tests/bench/*.c tests/plugin/nccl_*.c)
 
 obj = $(patsubst %,$(O)/obj/%.o,$(1))
 
 TRSHIM_OBJS  := $(call obj,analysis/main.c $(ANALYSIS) $(TRACES))
 PRELOAD_OBJS := $(call obj,$(PRELOAD))
+PLUGIN_OBJS  := $(call obj,$(PLUGIN))
 CORE_OBJS    := $(call obj,$(PROVIDER) $(CORE))
 ARCHIVE      := $(O)/obj/parts.a
 UNIT_BINS    := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(UNIT))
+PLUGIN_BINS  := $(patsubst %.c,$(O)/%,$(PLUGIN_TESTS))
 HELPER_BINS  := $(patsubst %.c,$(O)/%,$(HELPERS))
 
 # ---- What can be made -------------------------------------------------------------------------------------------
@@ -61,8 +65,8 @@ HELPER_BINS  := $(patsubst %.c,$(O)/%,$(HELPERS))
 .PHONY: all programs tests FORCE
 
 all: programs $(O)/man/trshim.1 ## everything that is installed (default)
-programs: $(O)/trshim $(O)/libtrshim.so $(O)/libtrshim-core.so
-tests: programs $(UNIT_BINS) $(HELPER_BINS) $(O)/tools/events_md ## the test programs, without running them
+programs: $(O)/trshim $(O)/libtrshim.so $(O)/libtrshim-core.so $(O)/libnccl-profiler-trshim.so
+tests: programs $(UNIT_BINS) $(PLUGIN_BINS) $(HELPER_BINS) $(O)/tools/events_md ## the test programs, without running them
 
 # ---- Rules ------------------------------------------------------------------------------------------------------
 Q   := $(if $(filter 1,$(V)),,@)
@@ -76,7 +80,7 @@ $(O)/flags: FORCE
 	    tools/deps.sh --check && printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' >$@; }
 
 # What a job loads: position independent, and thread-locals that need no call to reach.
-$(O)/obj/shim/% $(O)/obj/traces/%: PIC := -fPIC -ftls-model=initial-exec
+$(O)/obj/shim/% $(O)/obj/plugin/% $(O)/obj/traces/%: PIC := -fPIC -ftls-model=initial-exec
 
 $(O)/obj/%.c.o: %.c $(O)/flags
 	$(call say,CC,$<)
@@ -97,6 +101,11 @@ $(O)/libtrshim-core.so: $(CORE_OBJS)
 	$(call say,LD,$@)
 	$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-soname,$(@F) -o $@ $^ $(UST_LIBS) -lpthread
 
+# NCCL closes it with its last communicator: nothing of it may go then.
+$(O)/libnccl-profiler-trshim.so: $(PLUGIN_OBJS)
+	$(call say,LD,$@)
+	$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,--no-undefined -o $@ $^ -Wl,--no-as-needed -l:libdl.so.2
+
 $(O)/trshim: $(TRSHIM_OBJS)
 	$(call say,LD,$@)
 	$(Q)$(LINK) $(SANFLAGS) -o $@ $^ $(ANALYSIS_LIBS)
@@ -111,6 +120,18 @@ $(O)/tests/unit/%: $(O)/obj/tests/unit/%.c.o $(ARCHIVE)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(SANFLAGS) -o $@ $< $(ARCHIVE) -lcmocka $(ANALYSIS_LIBS) $(UST_LIBS)
+
+# The plugin, with a core that only looks (core_seen.c) in place of the real one.
+$(PLUGIN_BINS): $(O)/tests/plugin/%: $(O)/obj/tests/plugin/%.c.o $(call obj,tests/plugin/player.c tests/plugin/core_seen.c) \
+                          $(filter-out %/plugin/core.c.o,$(PLUGIN_OBJS))
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $(SANFLAGS) -o $@ $^ -lcmocka -ldl -lpthread
+
+$(O)/tests/plugin/nccl_%: $(O)/obj/tests/plugin/nccl_%.c.o $(call obj,tests/plugin/player.c)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $(SANFLAGS) -o $@ $^ -ldl -lpthread
 
 $(O)/tests/%: $(O)/obj/tests/%.c.o $(ARCHIVE)
 	$(call say,LD,$@)
@@ -145,8 +166,9 @@ SUITE_unit   := $(UNIT_BINS)
 SUITE_golden := $(wildcard tests/golden/*.t)
 SUITE_reader := $(wildcard tests/reader/*.t)
 SUITE_shim   := $(wildcard tests/shim/*.t)
+SUITE_plugin := $(PLUGIN_BINS) $(wildcard tests/plugin/*.t)
 SUITE_e2e    := $(wildcard tests/e2e/*.t)
-SUITES       := build unit golden reader shim e2e sim
+SUITES       := build unit golden reader shim plugin e2e sim
 
 .PHONY: deps check run-check check-san check-tsan $(SUITES:%=check-%)
 deps: ## install missing packages (Debian, Ubuntu); nothing to do: says nothing
@@ -157,7 +179,7 @@ check: deps ## every test; the last line is the verdict
 run-check: all tests
 	$(Q)$(PROVE) $(foreach s,$(SUITES),$(SUITE_$(s)))
 
-# check-GROUP: ## one group: build unit golden reader shim e2e sim
+# check-GROUP: ## one group: build unit golden reader shim plugin e2e sim
 $(SUITES:%=check-%): check-%: all tests
 	$(Q)$(PROVE) $(SUITE_$*)
 
@@ -214,16 +236,18 @@ clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
 # ---- Installation -----------------------------------------------------------------------------------------------
-# The two libraries must stay side by side; `trshim` looks for them beside itself and in ../lib/trshim.
+# The libraries must stay side by side; `trshim` looks for them beside itself and in ../lib/trshim.
 .PHONY: install uninstall
 D           = $(DESTDIR)$(PREFIX)
 INSTALLED   = $(D)/bin/trshim $(D)/lib/trshim/libtrshim.so $(D)/lib/trshim/libtrshim-core.so $(D)/include/trshim.h \
+              $(D)/lib/trshim/libnccl-profiler-trshim.so \
               $(D)/share/man/man1/trshim.1 $(D)/share/bash-completion/completions/trshim
 
 install: all ## into PREFIX (default /usr/local), below DESTDIR if set
 	install -D -m 755 $(O)/trshim $(D)/bin/trshim
 	install -D -m 644 $(O)/libtrshim.so $(D)/lib/trshim/libtrshim.so
 	install -D -m 644 $(O)/libtrshim-core.so $(D)/lib/trshim/libtrshim-core.so
+	install -D -m 644 $(O)/libnccl-profiler-trshim.so $(D)/lib/trshim/libnccl-profiler-trshim.so
 	install -D -m 644 include/trshim.h $(D)/include/trshim.h
 	install -D -m 644 $(O)/man/trshim.1 $(D)/share/man/man1/trshim.1
 	install -D -m 644 tools/trshim.bash-completion $(D)/share/bash-completion/completions/trshim

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The two libraries may enter any process: what they need, export and map must stay what docs/ARCHITECTURE.md promises.
+# The libraries may enter any process: what they need, export and map must stay what docs/ARCHITECTURE.md promises.
 . "${0%/*}/lib/tap.sh"
 preload=$O/libtrshim.so core=$O/libtrshim-core.so
 command -v readelf >/dev/null || skip_all "no readelf (package binutils)"
@@ -45,7 +45,15 @@ is "core: exports only its entry, those of NVTX, CUDA and the plugins of NCCL, a
     "$(exports "$core" | grep -v -e '^trshim_core_start$' -e '^InitializeInjectionNvtx2$' -e '^InitializeInjection$' -e '^trshim_nccl_sink$' -e '^lttng_ust_' -e '^__tracepoint' -e '^__lttng' \
         -e '^__start_lttng' -e '^__stop_lttng' -e '^_*\(init\|fini\|edata\|end\|bss_start\)$')" ""
 
-for file in "$preload" "$core" "$O/trshim"; do
+plugin=$O/libnccl-profiler-trshim.so
+is "plugin: no symbol version above GLIBC_2.17" \
+    "$(printf '%s\n2.17\n' "$(versions "$plugin" | tail -n 1)" | sort -V | tail -n 1)" 2.17
+is "plugin: needs nothing but libc and libdl" "$(needed "$plugin" | grep -v -x -e 'libc\.so\.6' -e 'libdl\.so\.2')" ""
+is "plugin: exports what NCCL looks for and nothing else" \
+    "$(exports "$plugin" | tr '\n' ' ')" "$(printf 'ncclProfiler_v%d ' 1 2 3 4 5 6 7)"
+is "plugin: stays when NCCL closes it" "$(readelf -dW "$plugin" | grep -c NODELETE)" 1
+
+for file in "$preload" "$core" "$plugin" "$O/trshim"; do
     is "${file##*/}: stack is not executable" "$(readelf -lW "$file" | awk '$1 == "GNU_STACK" { print $7 }')" RW
     is "${file##*/}: code needs no relocation (no TEXTREL)" "$(readelf -dW "$file" | grep -c TEXTREL)" 0
 done

@@ -95,10 +95,10 @@ static void *tend(void *arg)
             last_state = now;
         }
         listened = listens;
+        nccl_tend(now, false); /* also without listeners: NCCL is asked for nothing then */
         if (!listens)
             continue;
         threads_each(close_stale, &now);
-        nccl_tend(now, false);
         if (now - last_second < SECOND)
             continue;
         last_second = now;
