@@ -60,6 +60,21 @@ static void set_if(const char *name, const char *value)
         setenv(name, value, 1);
 }
 
+/* NCCL takes one profiler plugin: ours, which passes on to the one the job would have had. */
+static void set_profiler(const struct job_environment *env)
+{
+    const char *slash = strrchr(env->preload, '/'), *before = getenv("NCCL_PROFILER_PLUGIN");
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%.*s/libnccl-profiler-trshim.so", (int)(slash - env->preload), env->preload);
+    if (n >= (int)sizeof(path) || access(path, R_OK) < 0)
+        return;
+    if (before && strcasecmp(before, "none") == 0)
+        return; /* the user wants none */
+    if (before && *before && strcmp(before, path) != 0)
+        setenv("TRSHIM_NCCL_CHAIN", before, 0);
+    setenv("NCCL_PROFILER_PLUGIN", path, 1);
+}
+
 void job_environment_set(void *arg)
 {
     struct job_environment *env = arg;
@@ -84,6 +99,7 @@ void job_environment_set(void *arg)
     setenv("TRSHIM_CONTROL", text, 1);
     snprintf(pid, sizeof(pid), "%d", getpid());
     setenv("TRSHIM_ROOT_PID", pid, 1);
+    set_profiler(env);
     set_if("TRSHIM_RANKS", env->ranks);
     set_if("TRSHIM_STEPS", env->steps);
     set_if("TRSHIM_EVERY", env->every);
