@@ -27,9 +27,9 @@ static FILE *out(void)
 
 static const char *name_of(const void *event)
 {
-    static const char *const names[] = {"Group",    "Coll",    "P2p",     "ProxyOp", "ProxyStep", "ProxyCtrl",
-                                        "KernelCh", "Net",     "GroupApi", "CollApi", "P2pApi",   "KernelLaunch",
-                                        "CeColl",   "CeSync",  "CeBatch",  "Phase"};
+    static const char *const names[] = {"Group",    "Coll",   "P2p",      "ProxyOp", "ProxyStep", "ProxyCtrl",
+                                        "KernelCh", "Net",    "GroupApi", "CollApi", "P2pApi",    "KernelLaunch",
+                                        "CeColl",   "CeSync", "CeBatch",  "Phase"};
     const struct event *e = event;
     if (!e)
         return "-";
@@ -105,7 +105,9 @@ static int start5(void *context, void **handle, struct descr_v5 *d)
 {
     const char *func = d->type == Coll ? d->coll.func : d->type == CollApi ? d->collApi.func : NULL;
     return start(context, handle, d->type, d->parentObj, func,
-                 d->type == Coll ? d->coll.count : d->type == CollApi ? d->collApi.count : 0);
+                 d->type == Coll      ? d->coll.count
+                 : d->type == CollApi ? d->collApi.count
+                                      : 0);
 }
 static int state5(void *handle, int nr, union args_v4 *args)
 {
