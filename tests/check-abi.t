@@ -1,5 +1,5 @@
 #!/bin/bash
-# Our declarations of CUPTI, CUDA and cuBLAS against the real headers, of several versions: from PyPI's wheels if the
+# Our declarations of CUPTI, CUDA, cuBLAS and NCCL against the real headers, of several versions: from PyPI's wheels if the
 # registry answers, and from a toolkit if one is installed. Nothing is linked or run.
 . "${0%/*}/lib/tap.sh"
 
@@ -14,12 +14,13 @@ fetch() {
     mkdir -p "$dir" &&
         timeout 120 "$PYTHON" -m pip download -q --no-deps --disable-pip-version-check --retries 0 --timeout 10 \
             --only-binary :all: --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux1_x86_64 \
-            --platform manylinux_2_27_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_28_x86_64 \
+            --platform manylinux_2_27_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_28_x86_64 --platform manylinux_2_34_x86_64 \
             --python-version 3.11 -d "$dir" "$@" >"$scratch/pip" 2>&1 || return 1
     for wheel in "$dir"/*.whl; do
         "$PYTHON" -m zipfile -e "$wheel" "$dir" || return 1
     done
     rm -f "$dir"/*.whl
+    find "$dir" -name 'libnccl.so*' -exec nm -D --defined-only {} \; | awk '{ sub(/@.*/, "", $3); print $3 }' >"$dir/exports"
     find "$dir" -name '*.so*' -delete
     find "$dir" -name '*.a' -delete
     touch "$dir/complete"
@@ -48,6 +49,38 @@ else
             skip "wheels of CUDA $1" "the registry does not answer: $(tail -n 1 "$scratch/pip")"
         fi
     done
+fi
+
+# NCCL: our rows against its header, and what it exports against our rows.
+nccl_rows() { # PREFIX...: names in the rows of these macros
+    printf '%s\n' '#define HOOK_NCCL(open, name, ...) HOOKED name END' '#define HOOK_NCCL_GROUP(name, ...) HOOKED name END' \
+        '#define NCCL_LEFT_OUT(name, reason) LEFT name END' '#include "shim/hooks_nccl.def"' |
+        ${CC:-gcc} -E -P -I"$root" - | grep -oE "($1) ncclA?[A-Za-z0-9_]* END" | cut -d ' ' -f 2 | sort -u
+}
+
+check_nccl() { # RELEASE DIRECTORY: with nccl.h and `exports` in it
+    header=$(find "$2" -name nccl.h | head -n 1)
+    nccl_rows HOOKED | while read -r name; do
+        grep -q "[^a-z]$name *(" "$header" || echo "#define $name(...) 0"
+    done >"$scratch/absent.h"
+    has=$(grep -q commName "$header" && echo -DHAS_COMM_NAME)
+    ok "calls of NCCL: $1" $cc $has "-DABSENT=\"$scratch/absent.h\"" -I"${header%/*}" $(includes "$cache/12.4") "$root/tests/abi/nccl.c"
+    ok "NCCL's configuration is known by its magic: $1" grep -q 0xcafebeef "$header"
+    is "what NCCL exports is hooked, or left out for a reason: $1" \
+        "$(grep '^nccl[A-Z]' "$2/exports" | sort -u | comm -23 - <(nccl_rows 'HOOKED|LEFT'))" ""
+}
+
+if have_pip && [ -e "$cache/12.4/complete" ]; then # nccl.h needs the runtime's headers
+    for v in "2.18.3 cu12==2.18.3" "2.21.5 cu12==2.21.5" "2.23.4 cu12==2.23.4" "2.27.7 cu12==2.27.7" "2.30.7 cu12==2.30.7" "newest cu13"; do
+        set -- $v
+        if fetch "$cache/nccl-$1" "nvidia-nccl-$2"; then
+            check_nccl "$1" "$cache/nccl-$1"
+        else
+            skip "NCCL $1" "the registry does not answer: $(tail -n 1 "$scratch/pip")"
+        fi
+    done
+else
+    skip "NCCL" "no wheels"
 fi
 
 toolkit=${CUDA_HOME:-/usr/local/cuda}

@@ -6,6 +6,7 @@
 #define TRSHIM_CORE_NCCL_H
 
 #include "shim/core/thread.h"
+#include "shim/nccl_abi.h"
 #include "shim/nccl_sink.h"
 
 enum nccl_comm_state { COMM_FREE, COMM_CLAIMED, COMM_BEGUN, COMM_MADE };
@@ -115,10 +116,10 @@ static inline void nccl_lost(uint32_t n)
     atomic_fetch_add_explicit(&process.lost_nccl, n, memory_order_relaxed);
 }
 
-/* ncclSuccess, or ncclInProgress: it goes on without the caller. */
+/* In progress: it goes on without the caller. */
 static inline bool nccl_went_well(int rc)
 {
-    return rc == 0 || rc == 7;
+    return rc == NCCL_SUCCESS || rc == NCCL_IN_PROGRESS;
 }
 
 #endif

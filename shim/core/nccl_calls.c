@@ -190,7 +190,7 @@ void call_nccl_done(struct shim_call *call, int rc)
         return;
     n->under_way = NULL;
     if (nccl_went_well(rc)) {
-        if (rc == 0)
+        if (rc == NCCL_SUCCESS)
             identify(p, t, &n->seen);
         number(p);
     } else {

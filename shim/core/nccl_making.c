@@ -64,14 +64,14 @@ static void end(struct thread *t, uint32_t nr, void **where, const void *caller,
     if (!made) {
         /* It failed, or this rank has no part in it (ncclCommSplit without a colour); in progress, its first call
          * will tell. */
-        if (rc != 7) {
+        if (rc != NCCL_IN_PROGRESS) {
             nccl_comm_send_gone(comm, t->tid);
             nccl_comm_free(comm);
         }
         return;
     }
     /* While it is being made it must not be asked: it would warn. */
-    if (rc == 0)
+    if (rc == NCCL_SUCCESS)
         nccl_comm_ask(comm, made, caller);
     nccl_comm_made(comm, (uintptr_t)made, t->tid);
 }

@@ -4,35 +4,22 @@
  * forward, by shim_tls.in_nccl. */
 #include "shim/preload/nccl.h"
 
+#include "shim/nccl_abi.h"
 #include "shim/preload/hook.h"
 #include "shim/preload/library.h"
 
 #define LIBRARIES "libnccl.so|librccl.so"
-#define NO_NCCL 2 /* ncclSystemError */
-
-struct nccl_id {
-    char bytes[128];
-};
+#define NO_NCCL NCCL_SYSTEM_ERROR
+#define NCCL_ID struct nccl_id
 
 #define COMM_OPEN gate_open(GATE_LIFE) /* rare, and later sessions need them */
 #define CALL_OPEN gate_open(GATE_NCCL)
 #define MEMORY_OPEN gate_open(GATE_SEGMENT)
 
-/* ncclConfig_t as far as the name; grown at its end from release to release. */
-struct nccl_config {
-    size_t size;
-    unsigned magic, version;
-    int blocking, cga, min_ctas, max_ctas;
-    const char *net;
-    int split_share, traffic_class;
-    const char *name;
-};
-#define CONFIG_MAGIC 0xcafebeefu
-
 static const char *config_name(const void *config)
 {
     const struct nccl_config *c = config;
-    return c && c->magic == CONFIG_MAGIC && c->size >= sizeof(*c) ? c->name : NULL;
+    return c && c->magic == NCCL_CONFIG_MAGIC_WORD && c->size >= sizeof(*c) ? c->name : NULL;
 }
 
 /* ---- asking NCCL ------------------------------------------------------------------------------------------------ */

@@ -41,8 +41,8 @@ static void run(struct clock_map *map, const struct clock *clocks, uint32_t nr, 
         }
         double end = last + fastest_ns + random_below(800000);
         for (uint32_t i = 0; i < nr; i++)
-            sides[i] = (struct clock_side){i, shown(&clocks[i], starts[i]),
-                                           shown(&clocks[i], end + random_below(20000))};
+            sides[i] =
+                (struct clock_side){i, shown(&clocks[i], starts[i]), shown(&clocks[i], end + random_below(20000))};
         for (uint32_t i = 0; i + 1 < nr; i++) /* neighbours only: a chain */
             assert_int_equal(clock_map_meet(map, &sides[i], &sides[i + 1]), 0);
     }

@@ -1,5 +1,5 @@
-/* Waiting and transferring: random collectives of random ranks, told in random order, against a sum over every instant by
- * the definitions; and cases that can be added up by hand. */
+/* Waiting and transferring: random collectives of random ranks, told in random order, against a sum over every instant
+ * by the definitions; and cases that can be added up by hand. */
 #include "tests/unit/analyze_text.h"
 
 static uint32_t seed = 5;
@@ -107,7 +107,8 @@ static void tell_call(struct world *world, unsigned rank, const struct call *cal
     else
         ordinal = world->ordinals[rank][call->comm]++;
     /* Communicators of a pair are told apart by their own counts: all pairs run on communicator 0 here. */
-    line(end_ns, "a coll pid=%u op=%s type=7 how=1 nr=%u ordinal=%u peer=%d group=%u dur_ns=%llu count=1024 start_ns=%llu",
+    line(end_ns,
+         "a coll pid=%u op=%s type=7 how=1 nr=%u ordinal=%u peer=%d group=%u dur_ns=%llu count=1024 start_ns=%llu",
          10 + rank, name, call->op == PAIR ? 1 : call->comm + 1, ordinal, call->op == ALLREDUCE ? -1 : (int)peer, group,
          (unsigned long long)(end_ns - start_ns), (unsigned long long)start_ns);
 }
@@ -177,11 +178,13 @@ static void make_world(struct world *world)
             for (unsigned i = 0; i < world->nr_kernels; i++) {
                 const struct kernel *kernel = &world->kernels[i];
                 if (kernel->rank == rank && kernel->end_ns > from && kernel->end_ns <= from + batch_ns)
-                    line(told_ns - random_below(1000), "a kernel pid=%u device=0 stream=%u name=%u queued_ns=%llu start_ns=%llu dur_ns=%llu",
+                    line(told_ns - random_below(1000),
+                         "a kernel pid=%u device=0 stream=%u name=%u queued_ns=%llu start_ns=%llu dur_ns=%llu",
                          10 + rank, kernel->comm ? 20 : 7, kernel->comm ? 2 : 1, (unsigned long long)kernel->queued_ns,
                          (unsigned long long)kernel->start_ns, (unsigned long long)(kernel->end_ns - kernel->start_ns));
             }
-            line(told_ns + 1, "a gpu_until pid=%u device=0 until_ns=%llu", 10 + rank, (unsigned long long)(from + batch_ns));
+            line(told_ns + 1, "a gpu_until pid=%u device=0 until_ns=%llu", 10 + rank,
+                 (unsigned long long)(from + batch_ns));
         }
         line(1000000000 + (STEPS + 40) * STEP_NS, "a exit pid=%u start=%llums", 10 + rank,
              (unsigned long long)(1000 + (STEPS + 40) * STEP_NS / 1000000));
@@ -198,9 +201,9 @@ static uint64_t waits_until(const struct world *world, const struct kernel *kern
         if (!takes_part(world, call, kernel->rank))
             continue;
         for (unsigned rank = 0; rank < world->nr_ranks; rank++) {
-            bool depends = takes_part(world, call, rank) &&
-                           (call->op == ALLREDUCE || call->op == PAIR || (call->op == BROADCAST && rank == call->root) ||
-                            (call->op == REDUCE && kernel->rank == call->root));
+            bool depends = takes_part(world, call, rank) && (call->op == ALLREDUCE || call->op == PAIR ||
+                                                             (call->op == BROADCAST && rank == call->root) ||
+                                                             (call->op == REDUCE && kernel->rank == call->root));
             if (depends && bundle->starts[rank] > last)
                 last = bundle->starts[rank];
         }
