@@ -34,7 +34,7 @@ static size_t ends_within(const struct span *spans, size_t nr, uint64_t from_ns,
 static unsigned first_open(const int64_t open[LAYER_MAX])
 {
     unsigned layer = 0;
-    while (layer < LAYER_MAX && !open[layer])
+    while (layer < LAYER_MAX && (!open[layer] || (layer == LAYER_HELPER && !open[LAYER_BLOCKED])))
         layer++;
     return layer;
 }

@@ -18,6 +18,8 @@ enum layer {
     LAYER_CHECKPOINT,
     LAYER_SYNC,
     LAYER_LAUNCH, /* another thread of the process launches kernels, whatever this one waits for */
+    LAYER_HELPER, /* another one that launches is inside a CUDA call that blocks; counts only where LAYER_BLOCKED is too
+                   */
     LAYER_BLOCKED,
     LAYER_MAX
 };

@@ -23,7 +23,7 @@
 static const enum breakdown_class class_of_layer[LAYER_MAX + 1] = {
     [LAYER_KERNEL] = BC_compute,  [LAYER_COMM] = BC_comm_exposed,     [LAYER_COPY] = BC_copy_exposed,
     [LAYER_DATA] = BC_dataloader, [LAYER_CHECKPOINT] = BC_checkpoint, [LAYER_SYNC] = BC_sync,
-    [LAYER_LAUNCH] = BC_host,     [LAYER_BLOCKED] = BC_other,
+    [LAYER_LAUNCH] = BC_host,     [LAYER_HELPER] = BC_sync,           [LAYER_BLOCKED] = BC_other,
 };
 
 static void pass_free(void *arg)

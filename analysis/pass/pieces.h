@@ -22,6 +22,7 @@ enum piece_kind {
     PIECE_CUDA,    /* inside CUDA calls that block: synchronisations, allocations */
     PIECE_COPY,    /* inside CUDA calls that ask for copies: they block or not */
     PIECE_LAUNCH,  /* another thread of the process launches kernels */
+    PIECE_HELPER,  /* that thread is inside CUDA calls that block */
     PIECE_BACK,    /* the instant after that thread ended a wait, or a call that may block */
 };
 

@@ -138,7 +138,13 @@ int window_add_return(struct window_state *state, const struct event *event)
         end_ns = call->start_ns + call->dur_ns;
     if (end_ns <= state->rank->begin_ns)
         return 0;
-    return pieces_add(
-        &state->pieces,
-        &(struct piece){.kind = PIECE_BACK, .start_ns = end_ns, .end_ns = end_ns + 1, .obj = state->launcher});
+    bool blocks = event->kind == EV_cuda_call &&
+                  (call->act == TR_cuda_act_sync || call->act == TR_cuda_act_malloc || call->act == TR_cuda_act_free);
+    int rc = blocks ? pieces_add(&state->pieces,
+                                 &(struct piece){.kind = PIECE_HELPER, .start_ns = call->start_ns, .end_ns = end_ns})
+                    : 0;
+    return rc ? rc
+              : pieces_add(&state->pieces,
+                           &(struct piece){
+                               .kind = PIECE_BACK, .start_ns = end_ns, .end_ns = end_ns + 1, .obj = state->launcher});
 }

@@ -100,6 +100,8 @@ static enum layer layer_of(const struct pass_breakdown *self, const struct windo
         return LAYER_SYNC;
     case PIECE_COPY: /* asking for it is work */
         return gpu_window_waited(&state->gpu, piece->start_ns, piece->end_ns) ? LAYER_SYNC : LAYER_MAX;
+    case PIECE_HELPER:
+        return gpu_window_used(&state->gpu) ? LAYER_HELPER : LAYER_MAX;
     case PIECE_LAUNCH:
     case PIECE_BACK:
         return gpu_window_used(&state->gpu) ? LAYER_LAUNCH : LAYER_MAX;

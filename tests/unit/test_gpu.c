@@ -287,6 +287,35 @@ static void who_launches_is_at_work_until_it_waits_again(void **state)
     report_free(report);
 }
 
+/* The same, but what thread 2 does from 72 to 88 ms is wait for the GPU: the training thread waits for that, too. While
+ * it runs, from 90 ms on, what another thread waits for does not count. */
+static void who_launches_waits_for_the_gpu(void **state)
+{
+    struct script script;
+    struct step_rows rows = {0};
+    script_begin(&script);
+    say_process(&script);
+    for (uint64_t at = 1000; at < 5000; at += 100) {
+        say(&script, "%lums a anchor pid=1 kind=optimizer name=1 dur=1ms", at);
+        say(&script, "%lums a cuda_call pid=1 act=launch count=1 busy=1ms dur=1ms", at + 1);
+        say(&script, "%lums a cuda_call pid=1 tid=2 act=launch count=1 busy=1ms dur=1ms", at + 71);
+        say(&script, "%lums a cuda_call pid=1 tid=2 act=sync count=1 busy=16ms dur=16ms", at + 88);
+        say(&script, "%lums a wait pid=1 kind=cond obj=5 dur=40ms", at + 90);
+        say(&script, "%lums a cuda_call pid=1 tid=2 act=sync count=1 busy=4ms dur=4ms", at + 96);
+        say(&script, "%lums a kernel pid=1 stream=7 name=3 queued_ns=%lums start_ns=%lums dur=40ms", at + 97, at, at);
+    }
+    say(&script, "5100ms a exit pid=1 how=exit start_ns=5100ms");
+    struct report *report = script_analyze(&script, &(struct options){0});
+    report_each_step(report, step_rows_add, &rows);
+    assert_true(rows.nr > 20);
+    for (size_t i = 5; i < 20; i++) {
+        assert_int_equal(rows.rows[i].class_ns[BC_compute], 40000000);
+        assert_int_equal(rows.rows[i].class_ns[BC_sync], 16000000);
+        assert_true(rows.rows[i].class_ns[BC_other] <= 24000000); /* 50 to 70, 71 to 72, 88 to 90 */
+    }
+    report_free(report);
+}
+
 /* ---- any windows: what the engine makes of them, streaming, against counting every microsecond --------------------
  */
 
@@ -466,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_kernel_whose_launch_is_unknown_was_launched_before_what_follows_it_on_its_stream),
         cmocka_unit_test(windows_lie_on_the_gpu_and_add_up),
         cmocka_unit_test(who_launches_is_at_work_until_it_waits_again),
+        cmocka_unit_test(who_launches_waits_for_the_gpu),
         cmocka_unit_test(any_window_agrees_with_counting_every_instant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

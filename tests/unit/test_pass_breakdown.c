@@ -167,10 +167,13 @@ static void split_by_counting(const struct span *spans, size_t nr, uint64_t from
 {
     memset(ret, 0, (LAYER_MAX + 1) * sizeof(*ret));
     for (uint64_t at = from; at < to; at++) {
-        unsigned first = LAYER_MAX;
+        bool open[LAYER_MAX + 1] = {[LAYER_MAX] = true};
+        unsigned first = 0;
         for (size_t i = 0; i < nr; i++)
-            if (spans[i].start_ns <= at && at < spans[i].end_ns && spans[i].layer < first)
-                first = spans[i].layer;
+            open[spans[i].layer] |= spans[i].start_ns <= at && at < spans[i].end_ns;
+        open[LAYER_HELPER] &= open[LAYER_BLOCKED];
+        while (!open[first])
+            first++;
         ret[first]++;
     }
 }
