@@ -10,10 +10,9 @@
     _Generic(((row *)0)->field, uint32_t: COL_U32, uint64_t: COL_U64, int: COL_INT, int64_t: COL_I64,                  \
              double: COL_DOUBLE, const char *: COL_STR, bool: COL_BOOL)
 
-/* A column of JSON and text; of JSON only; a key that is always null until a later source fills it. */
+/* A column of JSON and text; of JSON only. */
 #define TEXT(row, field, unit, word, drop) {#field, TYPE_OF(row, field), offsetof(row, field), UNIT_##unit, W_##word, drop},
 #define JSON(row, field) {#field, TYPE_OF(row, field), offsetof(row, field), UNIT_NONE, W_none, 0},
-#define ABSENT(key) {key, COL_NULL, 0, UNIT_NONE, W_none, 0},
 
 #define COLUMNS(name) const struct columns columns_##name = {name, sizeof name / sizeof *name}
 
@@ -152,10 +151,19 @@ COLUMNS(failures);
 static const struct column communicators[] = {
 #define R struct report_communicator
     JSON(R, id) JSON(R, nranks) JSON(R, nr_known) JSON(R, nodes) JSON(R, role) JSON(R, role_confidence)
-    ABSENT("ranks")
 #undef R
 };
 COLUMNS(communicators);
+
+static const struct column collectives[] = {
+#define R struct report_collective
+    JSON(R, comm) TEXT(R, role, NONE, role, 3) JSON(R, op) TEXT(R, bytes, BYTES, size, 0)
+    TEXT(R, count, COUNT, count, 2) TEXT(R, time_ns, TIME, total, 1) TEXT(R, wait_ns, TIME, of_it_wait, 1)
+    JSON(R, algbw) TEXT(R, busbw, RATE, busbw, 1) TEXT(R, expected, RATE, expected, 3)
+    TEXT(R, algo, NONE, algo, 4) TEXT(R, proto, NONE, proto, 5) TEXT(R, transport, NONE, transport, 2)
+#undef R
+};
+COLUMNS(collectives);
 
 static const struct column transports[] = {
 #define R struct report_transport

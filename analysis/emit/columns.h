@@ -59,6 +59,7 @@ extern const struct columns columns_copies;        /* struct report_copy */
 extern const struct columns columns_gpus;          /* struct report_gpu */
 extern const struct columns columns_memory;        /* struct report_memory, without its arrays */
 extern const struct columns columns_communicators; /* struct report_communicator */
+extern const struct columns columns_collectives;   /* struct report_collective */
 extern const struct columns columns_transports;    /* struct report_transport */
 extern const struct columns columns_owners;        /* struct report_owner */
 extern const struct columns columns_failures;      /* struct report_failure */

@@ -71,6 +71,23 @@ static void ranks(struct json *json, const struct report *report)
     json_close(json, ']');
 }
 
+static void communicators(struct json *json, const struct report *report)
+{
+    json_open(json, "communicators", '[');
+    for (size_t i = 0; i < report->nr_communicators; i++) {
+        const struct report_communicator *row = &report->communicators[i];
+        json_row(json);
+        json_open(json, NULL, '{');
+        cells(json, &columns_communicators, row);
+        json_open(json, "ranks", '[');
+        for (size_t j = 0; j < row->nr_ranks; j++)
+            json_int(json, NULL, row->ranks[j]);
+        json_close(json, ']');
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 static void memory(struct json *json, const struct report *report)
 {
     json_open(json, "memory", '[');
@@ -236,9 +253,10 @@ int emit_json(struct report *report, FILE *out)
     int steps_rc = steps(json, report);
     json_row(json);
     breakdown(json, report);
-    empty(json, "collectives");
     json_row(json);
-    TABLE(json, report, communicators);
+    TABLE(json, report, collectives);
+    json_row(json);
+    communicators(json, report);
     json_row(json);
     TABLE(json, report, transports);
     json_row(json);

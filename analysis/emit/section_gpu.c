@@ -88,6 +88,24 @@ int section_memory(const struct page *page)
                                        .title = W_gpu_memory});
 }
 
+static const char *collective_op(const void *row)
+{
+    const struct report_collective *collective = row;
+    return collective->op ? collective->op : "?";
+}
+
+int section_collectives(const struct page *page)
+{
+    const struct report *report = page->report;
+    return list(page, &(struct listed){.columns = &columns_collectives,
+                                       .rows = report->collectives,
+                                       .nr = report->nr_collectives,
+                                       .size = sizeof *report->collectives,
+                                       .title = W_collectives,
+                                       .heading = W_operation,
+                                       .name = collective_op});
+}
+
 static const char *transport_host(const void *row)
 {
     const struct report_transport *transport = row;

@@ -117,8 +117,8 @@ static int add_knot(struct clock_pair *pair, uint64_t at_ns)
     return 0;
 }
 
-/* Makes a knot of the piece: in the middle of what it has bounds of, of the first one also at its begin, of the last one
- * at its end. Bounds on one side only say nothing. */
+/* Makes a knot of the piece: in the middle of what it has bounds of, of the first one also at its begin, of the last
+ * one at its end. Bounds on one side only say nothing. */
 static int close_piece(struct clock_pair *pair, bool last)
 {
     const struct clock_bounds *bounds = &pair->bounds;
@@ -221,8 +221,8 @@ int clock_map_end(struct clock_map *map)
 
 /* ---- converting --------------------------------------------------------------------------- */
 
-/* The pair's difference when the lower host's clock says `at_ns`. Before the first knot its line is prolonged, behind the
- * last one too, once nothing more comes. */
+/* The pair's difference when the lower host's clock says `at_ns`. Before the first knot its line is prolonged, behind
+ * the last one too, once nothing more comes. */
 static bool difference(const struct clock_map *map, const struct clock_pair *pair, uint64_t at_ns, int64_t *ret_ns)
 {
     const struct clock_knot *knots = pair->knots;

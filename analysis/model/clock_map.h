@@ -6,8 +6,8 @@
  * middle of what they are halfway through the piece is a knot, and how far they stray from it the error. Between knots
  * the map is linear. Pairs are chained from the first host on, so that hosts need not meet in one communicator.
  *
- * The axis is the clock of host 0. Streaming: a time can be mapped once the knot behind it is there; at the end all can.
- * Memory grows with pairs of hosts that meet and with knots. One thread. */
+ * The axis is the clock of host 0. Streaming: a time can be mapped once the knot behind it is there; at the end all
+ * can. Memory grows with pairs of hosts that meet and with knots. One thread. */
 #ifndef TRSHIM_ANALYSIS_MODEL_CLOCK_MAP_H
 #define TRSHIM_ANALYSIS_MODEL_CLOCK_MAP_H
 
@@ -27,7 +27,7 @@ struct clock_bounds {
 };
 
 struct clock_knot {
-    uint64_t at_ns;      /* of the lower host's clock */
+    uint64_t at_ns;       /* of the lower host's clock */
     double difference_ns; /* relative to `base_ns` of the pair */
     double slope, error_ns;
 };
@@ -46,7 +46,7 @@ struct clock_pair {
 /* Zeroed but for nr_hosts is empty. */
 struct clock_map {
     uint32_t nr_hosts;
-    struct clock_pair *pairs;   /* owned */
+    struct clock_pair *pairs;    /* owned */
     struct clock_pair **towards; /* owned; by host: the pair on its way to host 0; NULL not connected yet */
     bool ended;
 };

@@ -1,5 +1,5 @@
-/* coll_stats.h - collectives summed up by communicator, operation and size class. Filled as calls and kernels come, read
- * by pass_collectives and the findings. Memory grows with classes. One thread. */
+/* coll_stats.h - collectives summed up by communicator, operation and size class. Filled as calls and kernels come,
+ * read by pass_collectives and the findings. Memory grows with classes. One thread. */
 #ifndef TRSHIM_ANALYSIS_MODEL_COLL_STATS_H
 #define TRSHIM_ANALYSIS_MODEL_COLL_STATS_H
 
@@ -13,11 +13,11 @@ struct communicator;
 
 struct coll_class {
     const struct communicator *comm;
-    uint8_t op, size_class; /* size_class: bytes are below 2^size_class */
+    uint8_t op, size_class;    /* size_class: bytes are below 2^size_class */
     uint64_t instances, bytes; /* bytes: of all instances, one call on one rank each */
     /* Of the kernels that ran for it, on all ranks; of a fused kernel the part by bytes. */
     double kernels, time_ns;
-    double known, wait_ns, transfer_ns, transfer_bytes; /* known: kernels whose wait is known */
+    double known, wait_ns, transfer_ns, transfer_bytes;          /* known: kernels whose wait is known */
     uint64_t algos[TR_coll_algo_MAX], protos[TR_coll_proto_MAX]; /* instances by what NCCL chose */
 };
 

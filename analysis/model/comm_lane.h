@@ -1,8 +1,9 @@
-/* comm_lane.h - what one process called of NCCL and which communication kernels ran for it, until windows are summed up.
+/* comm_lane.h - what one process called of NCCL and which communication kernels ran for it, until windows are summed
+ * up.
  *
- * Calls that were launched together are one bundle; a kernel belongs to the bundle inside whose launch it was launched by
- * the same thread. Calls are told when their launch is over, kernels up to seconds later, in no order. Memory is bounded
- * by what is launched and not yet told to have run, and by LANE_CALLS_MAX and LANE_KERNELS_MAX. One thread. */
+ * Calls that were launched together are one bundle; a kernel belongs to the bundle inside whose launch it was launched
+ * by the same thread. Calls are told when their launch is over, kernels up to seconds later, in no order. Memory is
+ * bounded by what is launched and not yet told to have run, and by LANE_CALLS_MAX and LANE_KERNELS_MAX. One thread. */
 #ifndef TRSHIM_ANALYSIS_MODEL_COMM_LANE_H
 #define TRSHIM_ANALYSIS_MODEL_COMM_LANE_H
 
@@ -25,8 +26,8 @@ struct comm_part {
 };
 
 struct comm_bundle {
-    uint32_t refs, group; /* 0: a call alone */
-    uint32_t nr_unclear;  /* calls of it that are no part: nobody knows whom they wait for */
+    uint32_t refs, group;    /* 0: a call alone */
+    uint32_t nr_unclear;     /* calls of it that are no part: nobody knows whom they wait for */
     struct comm_part *parts; /* owned */
     size_t nr, capacity;
 };
@@ -57,7 +58,7 @@ struct comm_lane {
     struct lane_thread *threads; /* owned */
     struct lane_kernel *kernels; /* owned; told and not taken */
     size_t nr_kernels, capacity_kernels;
-    bool hooked;                 /* hooks tell its calls: what the plugin tells apart adds to them */
+    bool hooked; /* hooks tell its calls: what the plugin tells apart adds to them */
     uint64_t nr_calls, nr_kernels_seen, nr_tied;
 };
 
@@ -74,7 +75,8 @@ int comm_lane_kernel(struct comm_lane *lane, struct instances *instances, const 
 /* Tries again for the kernels that no call was known for. 0 or -ENOMEM. */
 int comm_lane_tie(struct comm_lane *lane, struct instances *instances);
 
-/* Forgets kernels that ended at or before `to_ns`; no kernel that was launched before `launched_ns` is still to come. */
+/* Forgets kernels that ended at or before `to_ns`; no kernel that was launched before `launched_ns` is still to come.
+ */
 void comm_lane_forget(struct comm_lane *lane, struct instances *instances, uint64_t to_ns, uint64_t launched_ns);
 
 struct comm_bundle *comm_bundle_keep(struct comm_bundle *bundle);

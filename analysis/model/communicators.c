@@ -2,8 +2,12 @@
 #include "analysis/model/communicators.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "analysis/model/job.h"
 
 void communicators_done(struct communicators *all)
 {
@@ -106,8 +110,7 @@ static struct communicator *add_communicator(struct communicators *all, const st
         free(members);
         return NULL;
     }
-    *comm =
-        (struct communicator){.index = all->nr++, .id = handle->id, .nranks = handle->nranks, .members = members};
+    *comm = (struct communicator){.index = all->nr++, .id = handle->id, .nranks = handle->nranks, .members = members};
     if (all->last)
         all->last->next = comm;
     else
@@ -165,4 +168,18 @@ int communicators_settle(struct communicators *all)
             *member = handle;
     }
     return 0;
+}
+
+void communicator_name(const struct communicator *comm, char *text, size_t size)
+{
+    if (comm->id)
+        snprintf(text, size, "0x%" PRIx64, comm->id);
+    else
+        snprintf(text, size, "%d ranks", comm->nranks);
+}
+
+struct map_key nccl_host(const struct process *process)
+{
+    const char *id = process_attr(process, "env.NCCL_HOSTID");
+    return id && *id ? map_hash(id, 1) : (struct map_key){process->host, 0};
 }

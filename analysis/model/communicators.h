@@ -1,10 +1,10 @@
 /* communicators.h - the job's communicators over all ranks, and who is which rank in them.
  *
- * Learned in the survey from nccl_comm events, whoever told them (hooks, profiler plugin, log): what several told of one
- * communicator of one process is one handle. Handles with NCCL's id (2.18 and later) are joined by it. Those without are
- * joined by size and by how many such communicators their process had made before, into the first that misses their
- * rank: ranks make their communicators in one order, or they would hang. Memory grows with communicators and their
- * ranks. One thread. */
+ * Learned in the survey from nccl_comm events, whoever told them (hooks, profiler plugin, log): what several told of
+ * one communicator of one process is one handle. Handles with NCCL's id (2.18 and later) are joined by it. Those
+ * without are joined by size and by how many such communicators their process had made before, into the first that
+ * misses their rank: ranks make their communicators in one order, or they would hang. Memory grows with communicators
+ * and their ranks. One thread. */
 #ifndef TRSHIM_ANALYSIS_MODEL_COMMUNICATORS_H
 #define TRSHIM_ANALYSIS_MODEL_COMMUNICATORS_H
 
@@ -34,12 +34,13 @@ struct comm_handle {
 struct communicator {
     struct communicator *next; /* in the order in which they were settled */
     size_t index;
-    uint64_t id; /* 0: joined by size and order */
+    uint64_t id;                             /* 0: joined by size and order */
     int32_t nranks, nr_members, nr_recorded; /* recorded: with calls, not from a log only */
-    uint32_t order;               /* without id: which of its size in each process */
-    uint32_t nodes;               /* as NCCL counts them; 0 unknown */
-    const char *name;             /* as the framework calls it; NULL none */
-    struct comm_handle **members; /* owned; by rank in it, NULL unknown */
+    uint32_t order;                          /* without id: which of its size in each process */
+    uint32_t nodes;                          /* as NCCL counts them; 0 unknown */
+    uint64_t nr_far;                         /* Sends to others than neighbours */
+    const char *name;                        /* as the framework calls it; NULL none */
+    struct comm_handle **members;            /* owned; by rank in it, NULL unknown */
 };
 
 /* Zeroed is empty. */
@@ -62,6 +63,12 @@ int communicators_settle(struct communicators *all);
 
 /* What `nr` means in coll and nccl_proxy events of the process; NULL unknown. */
 struct comm_handle *communicators_find(const struct communicators *all, const struct process *process, uint32_t nr);
+
+/* What the report calls it: NCCL's id, else by its size. */
+void communicator_name(const struct communicator *comm, char *text, size_t size);
+
+/* The host of a process as NCCL sees it: NCCL_HOSTID where that is set, else the machine. */
+struct map_key nccl_host(const struct process *process);
 
 /* Whether the calls of all its ranks are in the trace. */
 static inline bool communicator_is_whole(const struct communicator *comm)

@@ -215,6 +215,8 @@ int instances_call(struct instances *all, const struct instance_call *call, stru
         instance->caller = call->handle;
         instance->sides = &instance->first;
         instance->capacity_sides = 1;
+        int32_t distance = root > other ? root - other : other - root;
+        comm->nr_far += rule == RULE_PAIR && distance > 1 && distance < comm->nranks - 1;
     } else if ((rule != RULE_PAIR && (instance->op != call->op || instance->root != root)) ||
                (bytes && instance->bytes && bytes != instance->bytes)) {
         note_mismatch(all, instance, call, bytes);

@@ -1,9 +1,10 @@
 /* instances.h - collectives over all ranks: who has called which, and when its kernels began on each rank.
  *
- * An instance is one collective of a communicator, known by the ordinal of the call on it; from the profiler plugin alone
- * by NCCL's count per function; one Send with its Recv by communicator, source, destination and ordinal. Calls come
- * from comm_lane.h, rank by rank in any order; an instance goes when all have called and nobody refers to it. Memory is
- * bounded by how far ranks are apart, and by INSTANCES_MAX: then the oldest that nobody refers to goes. One thread. */
+ * An instance is one collective of a communicator, known by the ordinal of the call on it; from the profiler plugin
+ * alone by NCCL's count per function; one Send with its Recv by communicator, source, destination and ordinal. Calls
+ * come from comm_lane.h, rank by rank in any order; an instance goes when all have called and nobody refers to it.
+ * Memory is bounded by how far ranks are apart, and by INSTANCES_MAX: then the oldest that nobody refers to goes. One
+ * thread. */
 #ifndef TRSHIM_ANALYSIS_MODEL_INSTANCES_H
 #define TRSHIM_ANALYSIS_MODEL_INSTANCES_H
 

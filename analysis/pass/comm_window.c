@@ -269,8 +269,7 @@ static int sum_chunk(struct comm_windows *all, struct comm_rank *rank, const str
         uint64_t bubble_ns;
         rank->exposed_ns += exposed->end_ns - exposed->start_ns;
         rank->unknown_ns += intervals_measure(&split.unknown, exposed->start_ns, exposed->end_ns);
-        rank->wait_ns +=
-            measure_rest(&split.transfer, exposed->start_ns, exposed->end_ns, &split.bubble, &bubble_ns);
+        rank->wait_ns += measure_rest(&split.transfer, exposed->start_ns, exposed->end_ns, &split.bubble, &bubble_ns);
         rank->bubble_ns += bubble_ns;
     }
     split_done(&split);

@@ -1,4 +1,4 @@
-/* pass_transport.c - which transport NCCL used: communicators and connections by host. What is wrong with them is
+/* pass_transport.c - which transport NCCL used: connections by host. What is wrong with them is
  * find_nccl.c's question. */
 #include <errno.h>
 #include <inttypes.h>
@@ -53,25 +53,6 @@ static void comm_name(const struct transport_comm *comm, char *text, size_t size
         snprintf(text, size, "0x%" PRIx64, comm->id);
     else
         snprintf(text, size, "%d ranks", comm->nranks);
-}
-
-static int add_communicator(struct report *report, const struct transport *transport, const struct transport_comm *comm)
-{
-    struct report_communicator row = {.nranks = comm->nranks, .role_confidence = NAN};
-    char *seen = calloc(1, transport->nr_hosts + 1), id[32];
-
-    if (!seen)
-        return -ENOMEM;
-    for (int32_t i = 0; i < comm->nranks; i++)
-        if (comm->hosts[i] < transport->nr_hosts) {
-            row.nr_known++;
-            row.nodes += !seen[comm->hosts[i]];
-            seen[comm->hosts[i]] = 1;
-        }
-    free(seen);
-    comm_name(comm, id, sizeof(id));
-    row.id = id;
-    return report_add_communicator(report, &row);
 }
 
 static int by_row(const void *a, const void *b)
@@ -152,8 +133,6 @@ static int finish(void *arg, struct report *report)
     int rc = 0;
 
     self->job->facts->transport = transport;
-    for (const struct transport_comm *comm = transport->comms; comm && !rc; comm = comm->next)
-        rc = add_communicator(report, transport, comm);
     for (const struct transport_edge *edge = transport->edges; edge; edge = edge->next)
         nr++;
     struct row *rows = malloc(nr * sizeof(*rows));
@@ -174,5 +153,5 @@ static void pass_free(void *arg)
     free(self);
 }
 
-const struct pass pass_transport = {"transport", "communicators, and what connects their ranks", new, event, finish,
+const struct pass pass_transport = {"transport", "what connects the ranks of communicators", new, event, finish,
                                     pass_free};

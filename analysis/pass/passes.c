@@ -4,7 +4,7 @@
 #include "analysis/pass/pass.h"
 
 extern const struct pass pass_job, pass_steps, pass_breakdown, pass_gpu, pass_memory, pass_io, pass_workers,
-    pass_checkpoints, pass_transport;
+    pass_checkpoints, pass_transport, pass_collectives;
 extern const struct pass find_cpu, find_storage, find_dataloader, find_checkpoint, find_disk, find_memory, find_gpu,
     find_start, find_nccl, find_quality;
 
@@ -20,6 +20,7 @@ const struct pass *const passes[] = {
     &pass_workers,
     &pass_checkpoints,
     &pass_transport,
+    &pass_collectives,
     &find_cpu,
     &find_storage,
     &find_dataloader,

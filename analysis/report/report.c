@@ -48,6 +48,7 @@ void report_free(struct report *report)
     free(report->gpus);
     free(report->memory);
     free(report->communicators);
+    free(report->collectives);
     free(report->transports);
     free(report->findings);
     free(report->notes);
@@ -165,31 +166,6 @@ int report_add_checkpoint(struct report *report, const struct report_checkpoint 
     struct report_checkpoint *copy = &report->checkpoints[report->nr_checkpoints++];
     *copy = *row;
     copy->path = report_str(report, row->path);
-    return report->priv->error;
-}
-
-int report_add_communicator(struct report *report, const struct report_communicator *row)
-{
-    if (report_grow(&report->communicators, report->nr_communicators, sizeof *row))
-        return -ENOMEM;
-    struct report_communicator *copy = &report->communicators[report->nr_communicators++];
-    *copy = *row;
-    copy->id = report_str(report, row->id);
-    copy->role = report_str(report, row->role);
-    return report->priv->error;
-}
-
-int report_add_transport(struct report *report, const struct report_transport *row)
-{
-    if (report_grow(&report->transports, report->nr_transports, sizeof *row))
-        return -ENOMEM;
-    struct report_transport *copy = &report->transports[report->nr_transports++];
-    *copy = *row;
-    copy->comm = report_str(report, row->comm);
-    copy->host = report_str(report, row->host);
-    copy->peer_host = report_str(report, row->peer_host);
-    copy->kind = report_str(report, row->kind);
-    copy->source = report_str(report, row->source);
     return report->priv->error;
 }
 

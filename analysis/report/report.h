@@ -202,6 +202,21 @@ struct report_communicator {
     uint64_t nodes;         /* hosts of those */
     const char *role;       /* NULL unknown */
     double role_confidence; /* NAN unknown */
+    const int *ranks;       /* global ranks of those that are known, in its order */
+    size_t nr_ranks;
+};
+
+/* Collectives of one communicator, operation and size class. */
+struct report_collective {
+    const char *comm; /* id of the communicator */
+    const char *role; /* of it; NULL unknown */
+    const char *op;
+    uint64_t bytes, count;    /* of one call on one rank, mean; instances */
+    int64_t time_ns, wait_ns; /* of its kernels, on all ranks together; TR_UNKNOWN without kernels, or arrivals */
+    double algbw, busbw;      /* bytes/s over transfer time; NAN unknown */
+    double expected;          /* busbw that the connection should give; NAN unknown */
+    const char *algo, *proto; /* of most; NULL unknown */
+    const char *transport;    /* slowest kind of connection between its ranks; NULL unknown */
 };
 
 /* What one host says about its connections of one kind to another, or within itself. */
@@ -296,6 +311,8 @@ struct report {
     size_t nr_memory;
     struct report_communicator *communicators;
     size_t nr_communicators;
+    struct report_collective *collectives; /* by time */
+    size_t nr_collectives;
     struct report_transport *transports;
     size_t nr_transports;
     struct report_finding *findings; /* by severity, lost time, id; from report_finish() on */
@@ -324,6 +341,7 @@ int report_add_copy(struct report *report, const struct report_copy *row);
 int report_add_gpu(struct report *report, const struct report_gpu *row);
 int report_add_memory(struct report *report, const struct report_memory *row);
 int report_add_communicator(struct report *report, const struct report_communicator *row);
+int report_add_collective(struct report *report, const struct report_collective *row);
 int report_add_transport(struct report *report, const struct report_transport *row);
 int report_add_checkpoint(struct report *report, const struct report_checkpoint *row);
 
