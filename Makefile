@@ -191,15 +191,15 @@ check-seeds: all ## verdicts on SEEDS=20 simulated jobs of each kind, FAULTS="he
 
 # ---- The same tests under other eyes ----------------------------------------------------------------------------
 # Hundreds of damaged traces, each read by processes of its own, are for ASan; TSan would learn nothing from them.
-SAN_TESTS  = $(SUITE_unit) $(SUITE_golden) $(SUITE_reader)
+SAN_TESTS  = $(SUITE_unit) $(PLUGIN_BINS) $(SUITE_golden) $(SUITE_reader)
 TSAN_TESTS = $(filter-out tests/reader/damage.t tests/reader/cases.t,$(SAN_TESTS))
 
 .PHONY: run-san
-check-san: ## unit, golden and reader tests under AddressSanitizer and UBSan
+check-san: ## unit, plugin, golden and reader tests under AddressSanitizer and UBSan
 	$(Q)+$(MAKE) --no-print-directory SAN=address,undefined DEPS=no O=$(O)/address-undefined run-san
 check-tsan: ## the same under ThreadSanitizer
 	$(Q)+$(MAKE) --no-print-directory SAN=thread DEPS=no O=$(O)/thread run-san
-run-san: $(O)/trshim $(UNIT_BINS) $(filter $(O)/tests/reader/%,$(HELPER_BINS))
+run-san: $(O)/trshim $(UNIT_BINS) $(PLUGIN_BINS) $(filter $(O)/tests/reader/%,$(HELPER_BINS))
 	$(Q)ASAN_OPTIONS=detect_leaks=1:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    TSAN_OPTIONS=halt_on_error=1:atexit_sleep_ms=0 $(PROVE) $(if $(filter thread,$(SAN)),$(TSAN_TESTS),$(SAN_TESTS))
 

@@ -56,6 +56,7 @@ enum {
 typedef const char *text_t;
 typedef const void *source_t;
 typedef void *pointer_t;
+typedef uint8_t flag_t; /* C++'s bool; what nobody has set may be neither 0 nor 1 */
 
 /* F(type, name) ... in the order of the layout; gaps are the compiler's, as they were there. */
 #define COLL_V1(F)                                                                                                     \
@@ -114,7 +115,7 @@ typedef void *pointer_t;
 #define COLL_V7(F)                                                                                                     \
     COLL_V5(F)                                                                                                         \
     F(text_t, variant)                                                                                                 \
-    F(bool, symmetric)                                                                                                 \
+    F(flag_t, symmetric)                                                                                               \
     F(uint64_t, tag)
 
 #define P2P_V1(F)                                                                                                      \
@@ -165,7 +166,7 @@ typedef void *pointer_t;
     F(int64_t, net_id)                                                                                                 \
     F(pointer_t, net_data)
 #define GROUP_API(F)                                                                                                   \
-    F(bool, captured)                                                                                                  \
+    F(flag_t, captured)                                                                                                \
     F(int, depth)
 #define COLL_API_V5(F)                                                                                                 \
     F(text_t, func)                                                                                                    \
@@ -173,7 +174,7 @@ typedef void *pointer_t;
     F(text_t, datatype)                                                                                                \
     F(int, root)                                                                                                       \
     F(pointer_t, stream)                                                                                               \
-    F(bool, captured)
+    F(flag_t, captured)
 #define COLL_API_V6(F) COLL_API_V5(F)
 #define COLL_API_V7(F)                                                                                                 \
     COLL_API_V5(F)                                                                                                     \
@@ -183,7 +184,7 @@ typedef void *pointer_t;
     F(size_t, count)                                                                                                   \
     F(text_t, datatype)                                                                                                \
     F(pointer_t, stream)                                                                                               \
-    F(bool, captured)
+    F(flag_t, captured)
 #define P2P_API_V6(F) P2P_API_V5(F)
 #define P2P_API_V7(F)                                                                                                  \
     P2P_API_V5(F)                                                                                                      \
@@ -198,7 +199,7 @@ typedef void *pointer_t;
     F(int, root)                                                                                                       \
     F(text_t, datatype)                                                                                                \
     F(text_t, ce_strategy)                                                                                             \
-    F(bool, ce_intra)                                                                                                  \
+    F(flag_t, ce_intra)                                                                                                \
     F(uint32_t, ce_batch_size)                                                                                         \
     F(uint32_t, ce_batches)                                                                                            \
     F(uint32_t, ce_seq)                                                                                                \
@@ -207,12 +208,12 @@ typedef void *pointer_t;
     CE_COLL_V6(F)                                                                                                      \
     F(uint64_t, tag)
 #define CE_SYNC(F)                                                                                                     \
-    F(bool, ce_complete)                                                                                               \
+    F(flag_t, ce_complete)                                                                                             \
     F(int, ce_ranks)
 #define CE_BATCH(F)                                                                                                    \
     F(int, ce_ops)                                                                                                     \
     F(size_t, ce_bytes)                                                                                                \
-    F(bool, ce_intra)
+    F(flag_t, ce_intra)
 #define PHASE(F)                                                                                                       \
     F(uint8_t, channel)                                                                                                \
     F(uint8_t, phase)                                                                                                  \

@@ -42,7 +42,7 @@ void call_emit(struct call *c)
     if (!told.ran && told.nr)
         told.ordinal = 1u << 31 | sequence_next(told.nr, told.op, -2);
     slot_done(c);
-    if (*plugin.sink->calls)
+    if (is_on(plugin.sink->calls))
         plugin.sink->call(&told);
 }
 

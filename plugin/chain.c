@@ -140,7 +140,7 @@ static bool context_of(const void *ours, bool is_foreign, void **ret_context)
 {
     if (is_foreign) {
         *ret_context = atomic_load(&chain.context);
-        return true;
+        return *ret_context != NULL;
     }
     struct comm *c = hold_handle(ours, KIND_COMM);
     if (!c)

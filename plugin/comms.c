@@ -20,16 +20,16 @@ static int wanted(int version)
     int mask = 0;
     if (!s)
         return 0;
-    if (*s->calls) {
+    if (is_on(s->calls)) {
         mask |= EV_COLL | EV_P2P;
         if (version >= 5)
             mask |= EV_COLL_API | EV_P2P_API; /* times of the calls, and their own counts and types */
         if (version >= 6)
             mask |= EV_CE_COLL;
     }
-    if (*s->proxies)
+    if (is_on(s->proxies))
         mask |= EV_PROXY_OP;
-    if (*s->proxies && *s->channels) /* level full */
+    if (is_on(s->proxies) && is_on(s->channels)) /* level full */
         mask |= EV_PROXY_STEP;
     /* On request only: it makes each communicator's first call seconds slower. NCCL prepares for it at init, whether
      * somebody listens then or not. */

@@ -90,7 +90,7 @@ void kernel_state(struct handle h, const struct told_state *t)
         return;
     told.dur_ns = t->timer - told.start_ns;
     told.start_ns += (uint64_t)offset_ns;
-    if (*plugin.sink->channels)
+    if (is_on(plugin.sink->channels))
         plugin.sink->channel_run(&told);
 }
 

@@ -61,6 +61,12 @@ static inline uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
+/* Whether somebody listens: a switch of the core's. */
+static inline bool is_on(const int *gate)
+{
+    return __atomic_load_n(gate, __ATOMIC_RELAXED) != 0;
+}
+
 uint32_t own_tid(void);
 void count_dropped(void);
 /* One line on stderr, if TRSHIM_VERBOSE is set. */

@@ -29,10 +29,11 @@ struct step {
 struct op {
     struct record record;
     struct ref join;
-    uint64_t start_ns, bytes;
     uint64_t mark_ns; /* up to when the time has been given to stages */
-    uint64_t stage_ns[STAGE_MAX];
-    uint32_t steps;
+    struct op_sums {
+        uint64_t bytes, stage_ns[STAGE_MAX];
+        uint32_t steps;
+    } sums;
     unsigned oldest, next; /* open steps, counted without end */
     struct step step[NR_STEPS];
 };
@@ -56,7 +57,7 @@ static void emit(struct join *j)
     uint32_t ended = j->ended;
     told.dur_ns = j->end_ns - told.start_ns;
     slot_done(j);
-    if (!ended || !*plugin.sink->proxies)
+    if (!ended || !is_on(plugin.sink->proxies))
         return;
     told.channels = (uint16_t)ended;
     told.gpu_ns /= ended;
@@ -133,8 +134,8 @@ void *op_start(void *context, const struct told *t)
         j->open++;
         slot_let_go(j);
     }
-    op->start_ns = op->mark_ns = now;
-    op->steps = t->steps > 0 ? (uint32_t)t->steps : 0;
+    op->mark_ns = now;
+    op->sums.steps = t->steps > 0 ? (uint32_t)t->steps : 0;
     void *handle = handle_make(KIND_OP, &ops, &op->record.slot, 0);
     slot_let_go(op);
     return handle;
@@ -148,8 +149,8 @@ void op_state(struct handle h, const struct told_state *t)
     struct op *op = slot_hold(&ops, h.index, h.generation);
     if (!op)
         return;
-    if (t->bytes > op->bytes)
-        op->bytes = t->bytes;
+    if (t->bytes > op->sums.bytes)
+        op->sums.bytes = t->bytes;
     slot_let_go(op);
 }
 
@@ -160,7 +161,7 @@ static void attribute(struct op *op, uint64_t now)
         op->oldest++;
     unsigned stage = op->oldest != op->next ? op->step[op->oldest % NR_STEPS].stage : STAGE_NONE;
     if (now > op->mark_ns)
-        op->stage_ns[stage] += now - op->mark_ns;
+        op->sums.stage_ns[stage] += now - op->mark_ns;
     op->mark_ns = now;
 }
 
@@ -175,10 +176,11 @@ void op_stop(struct handle h)
         return;
     }
     attribute(op, now);
-    const struct op was = *op;
+    const struct op_sums was = op->sums;
+    struct ref join = op->join;
     slot_done(op);
 
-    struct join *j = hold_ref(&joins, was.join);
+    struct join *j = hold_ref(&joins, join);
     if (!j)
         return;
     if (slot_is_done(j)) {
@@ -262,7 +264,7 @@ void step_state(struct handle h, const struct told_state *t)
     s->stage = (uint8_t)stage;
     /* In other states the size is that of another step. */
     if (t->has_args && (t->state == ST_STEP_SEND || t->state == ST_STEP_FLUSH))
-        op->bytes += t->bytes;
+        op->sums.bytes += t->bytes;
     slot_let_go(op);
 }
 

@@ -56,6 +56,11 @@ cp "$five" "$scratch/libnccl-profiler.so"
 CHAINED_MASK=0xfff TRSHIM_CORE='' LD_LIBRARY_PATH=$scratch NCCL_PROFILER_PLUGIN=$plugin "$job" 5 1 >/dev/null
 is "the one that NCCL would have found by itself" "$(cat "$CHAINED_LOG")" "$(direct 5 0xfff "$five")"
 
+: >"$CHAINED_LOG"
+ok "at random: nothing crashes" env CHAINED_MASK=0xffff TRSHIM_NCCL_CHAIN="$scratch/both.so" "$O/tests/plugin/test_stress" 50000
+is "at random: it is given its own handles and contexts only" "$(grep -c FOREIGN "$CHAINED_LOG")" 0
+is "at random: it is told" "$(($(wc -l <"$CHAINED_LOG") > 1000))" 1
+
 if command -v lttng-sessiond >/dev/null; then
     : >"$CHAINED_LOG"
     CHAINED_MASK=0xfff NCCL_PROFILER_PLUGIN=$five record "$scratch/run" "$job" 5 1 >"$scratch/mask"

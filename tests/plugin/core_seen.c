@@ -8,7 +8,7 @@
 struct seen seen;
 int seen_calls_on = 1, seen_proxies_on = 1, seen_channels_on = 1;
 bool seen_nothing;
-static const struct nccl_front *front;
+static _Atomic(const struct nccl_front *) front;
 
 #define KEEP(what, told)                                                                                               \
     do {                                                                                                               \
@@ -19,7 +19,7 @@ static const struct nccl_front *front;
 
 static void see_front(const struct nccl_front *f)
 {
-    front = f;
+    atomic_store(&front, f);
 }
 
 static uint32_t see_comm(const struct nccl_told_comm *told)
@@ -92,6 +92,7 @@ void seen_forget(void)
 
 void seen_tend(uint64_t now, bool last)
 {
-    if (front)
-        front->tend(now, last);
+    const struct nccl_front *f = atomic_load(&front);
+    if (f)
+        f->tend(now, last);
 }
