@@ -9,6 +9,7 @@
 #include "analysis/emit/sections.h"
 #include "analysis/emit/table.h"
 #include "analysis/emit/width.h"
+#include "analysis/report/rank_text.h"
 #include "analysis/report/units.h"
 
 #define SPARKLINE_CELLS 40

@@ -20,6 +20,16 @@ static const struct {
     [SEVERITY_HIGH] = {W_severity_high, STYLE_RED},
 };
 
+/* Whose it is, is worth a column where there are several ranks, or where logs and dumps name some. */
+static bool names_ranks(const struct report *report)
+{
+    bool named = false;
+
+    for (size_t i = 0; i < report->nr_findings; i++)
+        named |= report->findings[i].nr_ranks > 0;
+    return report->nr_per_rank > 1 || (named && !report->nr_per_rank);
+}
+
 static int list(const struct page *page)
 {
     const struct report *report = page->report;
@@ -28,7 +38,8 @@ static int list(const struct page *page)
 
     table_column(table, word(lang, W_severity), ALIGN_LEFT, 0, CUT_NOT);
     table_column(table, word(lang, W_finding), ALIGN_LEFT, 0, CUT_NOT);
-    if (report->nr_per_rank > 1)
+    bool ranks_shown = names_ranks(report);
+    if (ranks_shown)
         table_column(table, word(lang, W_rank), ALIGN_LEFT, 2, CUT_NOT);
     table_column(table, word(lang, W_lost), ALIGN_RIGHT, 3, CUT_NOT);
     table_column(table, word(lang, W_numbers), ALIGN_LEFT, 1, CUT_END);
@@ -39,7 +50,7 @@ static int list(const struct page *page)
         table_row(table);
         table_cell(table, looks[f->severity].style, word(lang, looks[f->severity].word));
         table_cell(table, STYLE_BOLD, f->id);
-        if (report->nr_per_rank > 1)
+        if (ranks_shown)
             table_cell(table, STYLE_NONE, ranks);
         table_cell(table, STYLE_NONE, isnan(f->lost_gpu_seconds) ? "-" : units_time(f->lost_gpu_seconds * 1e9).text);
         table_cell(table, STYLE_NONE, f->brief);

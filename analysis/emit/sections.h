@@ -35,9 +35,7 @@ bool has_steps(const struct report *report);
 /* The index of the finding that the verdict tells of, or -1: the first of high or medium severity. */
 int verdict_finding(const struct report *report);
 
-/* "0-6,9" */
-void format_ranks(const int *ranks, size_t nr, char *text, size_t size);
-/* The same for a finding's culprits; "all" if they are all of the ranks, or none are named. */
+/* A finding's culprits: "0-6,9"; "all" if they are all of the ranks, or none are named. */
 void format_culprits(const struct page *page, const struct report_finding *finding, char *text, size_t size);
 
 #endif

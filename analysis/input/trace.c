@@ -14,6 +14,7 @@
 #include "analysis/input/merge.h"
 #include "analysis/input/nccl_log.h"
 #include "analysis/input/source.h"
+#include "analysis/input/source_fr.h"
 #include "analysis/input/text_form.h"
 
 struct trace {
@@ -31,6 +32,8 @@ static int open_dir(const char *path, struct trace *trace, char **ret_error)
 {
     int rc = source_kineto_open_dir(path, &trace->hosts, &trace->sources, ret_error);
 
+    if (rc == -ENOENT && !*ret_error)
+        rc = source_fr_open_dir(path, &trace->hosts, &trace->sources, ret_error);
     return rc == -ENOENT && !*ret_error ? source_ctf_open(path, &trace->hosts, &trace->sources, ret_error) : rc;
 }
 
@@ -67,6 +70,8 @@ static int open_path(const char *path, struct trace *trace, char **ret_error)
         return unreadable(path, -errno, ret_error);
     if (S_ISDIR(st.st_mode))
         return open_dir(path, trace, ret_error);
+    if (S_ISREG(st.st_mode) && fr_looks_like_dump(path))
+        return source_fr_open(path, &trace->hosts, &trace->sources, ret_error);
     if (kineto_looks_like_json(path))
         return source_kineto_open(path, &trace->hosts, &trace->sources, ret_error);
     if (!kineto_begins_with(path, TEXT_HEADER)) {

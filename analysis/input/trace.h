@@ -18,7 +18,7 @@ struct trace;
 /* One input as the report lists it. Counters are those of the last full scan. */
 struct trace_input {
     const char *path;
-    const char *kind; /* "lttng", "events", "kineto", "nccl-log" */
+    const char *kind; /* "lttng", "events", "kineto", "nccl-log", "flight-recorder" */
     uint64_t events;  /* events delivered */
     uint64_t lost;    /* events the recorder dropped (discarded events and packets) */
     uint64_t unknown; /* events of kinds this program does not know */

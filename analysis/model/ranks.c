@@ -188,7 +188,7 @@ static struct thread *main_thread_of(const struct process *process)
 /* A process that a launcher made a rank, but that passed no anchor: it has not got that far, or does not say. */
 static bool is_silent_trainer(const struct job *job, const struct process *process)
 {
-    if (process->role == ROLE_trainer || process->rank_env < 0 || !process->threads)
+    if (process->role == ROLE_trainer || process->logged || process->rank_env < 0 || !process->threads)
         return false;
     for (const struct process *p = process->parent; p; p = p->parent)
         if (p->rank_env == process->rank_env && p->attempt == process->attempt)

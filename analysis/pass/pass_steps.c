@@ -38,7 +38,7 @@ static int finish(void *arg, struct report *report)
     if (!job->nr_events)
         return 0;
     if (!job->nr_ranks && job->first && job->first->logged)
-        return report_note(report, "nccl-log", NULL);
+        return report_note(report, "logs", NULL);
     if (job->found == ANCHORS_run)
         return report_note(report, "no-steps", NULL);
     if (job->method == ANCHORS_run) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/report/private.h"
+#include "analysis/report/rank_text.h"
 #include "analysis/report/text.h"
 #include "analysis/report/units.h"
 
@@ -222,6 +223,15 @@ void finding_set_count(struct finding *finding, const char *param, uint64_t coun
 {
     if (finding)
         set_param(finding, param, units_count(count).text);
+}
+
+void finding_set_ranks(struct finding *finding, const char *param, const int *ranks, size_t nr)
+{
+    char text[256];
+
+    format_ranks(ranks, nr, text, sizeof(text));
+    if (finding)
+        set_param(finding, param, text);
 }
 
 /* ---- sentences */

@@ -43,11 +43,12 @@ void finding_caused_by(struct finding *finding, const char *id);
 /* Parameters. The last value of a name counts. {hosts} is there without being set, where hosts were added. */
 void finding_set(struct finding *finding, const char *param, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void finding_set_bytes(struct finding *finding, const char *param, double bytes);           /* 3.1 GiB */
-void finding_set_rate(struct finding *finding, const char *param, double bytes_per_second); /* 90 MB/s */
-void finding_set_time(struct finding *finding, const char *param, double ns);               /* 213 ms */
-void finding_set_share(struct finding *finding, const char *param, double share);           /* 38 % */
-void finding_set_count(struct finding *finding, const char *param, uint64_t count);         /* 12,345 */
+void finding_set_bytes(struct finding *finding, const char *param, double bytes);                /* 3.1 GiB */
+void finding_set_rate(struct finding *finding, const char *param, double bytes_per_second);      /* 90 MB/s */
+void finding_set_time(struct finding *finding, const char *param, double ns);                    /* 213 ms */
+void finding_set_share(struct finding *finding, const char *param, double share);                /* 38 % */
+void finding_set_count(struct finding *finding, const char *param, uint64_t count);              /* 12,345 */
+void finding_set_ranks(struct finding *finding, const char *param, const int *ranks, size_t nr); /* 0-6,9 */
 
 /* Choose sentences by key. what, cause and fix: the last choice counts. evidence and others: in the order of the calls,
  * each key once. */

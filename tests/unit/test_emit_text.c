@@ -16,6 +16,7 @@
 #include "analysis/emit/width.h"
 #include "analysis/emit/words.h"
 #include "analysis/emit/worker_groups.h"
+#include "analysis/report/rank_text.h"
 
 static char *text_of(struct report *report, struct screen screen)
 {

@@ -49,6 +49,7 @@ static const char *const ids[] = {
     "shm-limit",
     "version-mismatch",
     "ib-errors",
+    "collective-hang",
     "collective-desync",
 };
 
