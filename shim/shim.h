@@ -102,6 +102,9 @@ enum cupti_other {
     CUPTI_OTHER_UNSUBSCRIBED
 };
 
+/* What happens to a CUDA graph. */
+enum shim_graph { GRAPH_CAPTURE_BEGINS, GRAPH_CAPTURE_ENDS, GRAPH_INSTANTIATED, GRAPH_LAUNCHED, GRAPH_GONE };
+
 struct shim_core {
     uint32_t version;
     const int *gate[GATE_MAX]; /* as they are at first */
@@ -143,7 +146,9 @@ struct shim_core {
     void (*cupti_other)(struct shim_call *call, enum cupti_other does, unsigned kind);
     void (*segment)(struct shim_call *call, enum tr_segment_act act, enum tr_segment_kind kind, void *ptr,
                     uint64_t size, int err, uint64_t free_bytes, const void *caller);
-    void (*gemm)(struct shim_call *call, enum tr_dtype type, uint64_t m, uint64_t n, uint64_t k, uint64_t batch);
+    void (*gemm)(struct shim_call *call, enum tr_dtype type, uint64_t m, uint64_t n, uint64_t k, uint64_t batch,
+                 bool captured);
+    void (*graph)(struct shim_call *call, enum shim_graph does, const void *graph, const void *exec);
     void (*block)(struct shim_call *call, void *ptr, int64_t change, uint64_t allocated, uint64_t reserved,
                   uint16_t device);
     void (*oom)(struct shim_call *call, uint64_t asked, uint64_t allocated, uint64_t reserved, uint16_t device);

@@ -33,7 +33,8 @@ void call_cuda(struct shim_call *call, enum tr_cuda_act act, int err);
 void call_cupti_other(struct shim_call *call, enum cupti_other does, unsigned kind);
 void call_segment(struct shim_call *call, enum tr_segment_act act, enum tr_segment_kind kind, void *ptr, uint64_t size,
                   int err, uint64_t free_bytes, const void *caller);
-void call_gemm(struct shim_call *call, enum tr_dtype type, uint64_t m, uint64_t n, uint64_t k, uint64_t batch);
+void call_gemm(struct shim_call *call, enum tr_dtype type, uint64_t m, uint64_t n, uint64_t k, uint64_t batch,
+               bool captured);
 void call_block(struct shim_call *call, void *ptr, int64_t change, uint64_t allocated, uint64_t reserved,
                 uint16_t device);
 void call_oom(struct shim_call *call, uint64_t asked, uint64_t allocated, uint64_t reserved, uint16_t device);
@@ -47,6 +48,10 @@ void call_nccl_group_end(struct shim_call *call, bool dropped, int rc);
 void call_nccl_making(struct shim_call *call, const struct shim_nccl_making *seen);
 void call_nccl_made(struct shim_call *call, int rc);
 void call_nccl_leaving(struct shim_call *call, const void *comm);
+
+/* graph_work.c */
+void call_graph(struct shim_call *call, enum shim_graph does, const void *graph, const void *exec);
+void graph_work_add(enum tr_dtype type, uint64_t flop);
 
 /* anchor.c */
 void call_step(struct shim_call *call, uint64_t nr);

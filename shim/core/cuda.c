@@ -66,10 +66,13 @@ void call_segment(struct shim_call *call, enum tr_segment_act act, enum tr_segme
          .start_ns = call->start_ns, .dur_ns = call->end_ns - call->start_ns);
 }
 
-void call_gemm(struct shim_call *call, enum tr_dtype type, uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
+void call_gemm(struct shim_call *call, enum tr_dtype type, uint64_t m, uint64_t n, uint64_t k, uint64_t batch,
+               bool captured)
 {
     struct thread *t = thread_of(call);
-    if (!detail_is_off())
+    if (captured)
+        graph_work_add(type, 2 * m * n * k * batch);
+    else if (!detail_is_off())
         EMIT(gemm, t->tid, .type = (uint8_t)type, .count = 1, .m = (uint32_t)m, .n = (uint32_t)n, .k = (uint32_t)k,
              .batch = (uint32_t)batch, .flop = 2 * m * n * k * batch, .start_ns = call->start_ns,
              .dur_ns = call->end_ns - call->start_ns);

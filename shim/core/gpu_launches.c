@@ -21,9 +21,8 @@ struct call {
 
 static struct call *calls;
 
-/* From when to when a thread captured; end UINT64_MAX: it still does. */
+/* From when to when something was captured; end UINT64_MAX: it still is. */
 static struct capture {
-    atomic_uint tid;
     _Atomic uint64_t begin_ns, end_ns;
 } captures[NR_CAPTURES];
 static atomic_uint nr_captures;
@@ -34,29 +33,27 @@ int gpu_launches_init(void)
     return calls ? 0 : -ENOMEM;
 }
 
-void gpu_capture(uint32_t tid, bool begin, uint64_t at_ns)
+void gpu_capture(bool begin, uint64_t at_ns)
 {
     if (begin) {
         struct capture *c = &captures[atomic_fetch_add(&nr_captures, 1) % NR_CAPTURES];
         atomic_store(&c->end_ns, 0);
-        atomic_store(&c->tid, tid);
         atomic_store(&c->begin_ns, at_ns);
         atomic_store(&c->end_ns, UINT64_MAX);
         return;
     }
     for (unsigned i = 0; i < NR_CAPTURES; i++) {
         uint64_t open = UINT64_MAX;
-        if (atomic_load(&captures[i].tid) == tid)
-            atomic_compare_exchange_strong(&captures[i].end_ns, &open, at_ns);
+        if (atomic_compare_exchange_strong(&captures[i].end_ns, &open, at_ns))
+            return;
     }
 }
 
-static bool is_captured(uint32_t tid, uint64_t at_ns)
+static bool may_be_captured(uint64_t at_ns)
 {
     unsigned n = atomic_load_explicit(&nr_captures, memory_order_relaxed);
     for (unsigned i = 0; i < n && i < NR_CAPTURES; i++)
-        if (atomic_load(&captures[i].tid) == tid && at_ns >= atomic_load(&captures[i].begin_ns) &&
-            at_ns < atomic_load(&captures[i].end_ns))
+        if (at_ns >= atomic_load(&captures[i].begin_ns) && at_ns < atomic_load(&captures[i].end_ns))
             return true;
     return false;
 }
@@ -76,7 +73,7 @@ void gpu_launch_began(uint32_t correlation, uint32_t tid, uint64_t start_ns, enu
         return; /* what has been answered stays so */
     }
     c = &calls[correlation & (NR_CALLS - 1)];
-    bool expects = (kind == CALL_KERNEL || kind == CALL_GRAPH) && !is_captured(tid, start_ns);
+    bool expects = (kind == CALL_KERNEL || kind == CALL_GRAPH) && !may_be_captured(start_ns);
     atomic_store_explicit(&c->correlation, 0, memory_order_relaxed);
     c->tid = tid;
     atomic_store_explicit(&c->start_ns, start_ns, memory_order_relaxed);

@@ -26,8 +26,9 @@ void gpu_launch_began(uint32_t correlation, uint32_t tid, uint64_t start_ns, enu
 /* It returned an error: nothing will come of it. */
 void gpu_launch_failed(uint32_t correlation);
 
-/* What a thread launches from now on (begin) until the end of the capture goes into a graph and does not run now. */
-void gpu_capture(uint32_t tid, bool begin, uint64_t at_ns);
+/* What is launched from now on (begin) until the end of the capture may go into a graph and not run now. By any thread:
+ * the backward pass launches from its own. */
+void gpu_capture(bool begin, uint64_t at_ns);
 
 /* The call behind a correlation id, which from now on counts as answered. A call launches one thing, unless
  * `may_be_many`: one that has been answered before belongs to an earlier use of the id. False: not known (yet). */

@@ -38,6 +38,7 @@ static struct shim_core table = {
     .cuda_call = call_cuda,
     .cupti_other = call_cupti_other,
     .segment = call_segment,
+    .graph = call_graph,
     .gemm = call_gemm,
     .block = call_block,
     .oom = call_oom,

@@ -1,4 +1,5 @@
 /* cuda.c - makes the wrappers of hooks_cuda.def. */
+#include "shim/preload/cuda_graph.h"
 #include "shim/preload/cuda_vmm.h"
 #include "shim/preload/hook.h"
 #include "shim/preload/library.h"

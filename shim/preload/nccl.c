@@ -5,6 +5,7 @@
 #include "shim/preload/nccl.h"
 
 #include "shim/nccl_abi.h"
+#include "shim/preload/cuda_graph.h"
 #include "shim/preload/hook.h"
 #include "shim/preload/library.h"
 
@@ -46,29 +47,6 @@ bool nccl_ask(const void *comm, const void *caller, struct shim_nccl_asked *ret)
     int32_t is_wrong = 0;
     return ask(&error, comm, caller, &is_wrong) && !is_wrong && ask(&rank, comm, caller, &ret->rank) &&
            ask(&count, comm, caller, &ret->nranks) && ask(&device, comm, caller, &ret->device);
-}
-
-/* ---- streams under capture -------------------------------------------------------------------------------------- */
-
-static atomic_int captures; /* begun and not ended */
-
-void nccl_capture(int change)
-{
-    if (atomic_fetch_add_explicit(&captures, change, memory_order_relaxed) + change < 0)
-        atomic_store_explicit(&captures, 0, memory_order_relaxed); /* one had begun before our time */
-}
-
-/* Asked only while the process captures something at all. The default stream is never captured, and asking for it
- * could be an error. */
-static bool is_capturing(void *stream, const void *caller)
-{
-    static struct library_hook hook = {.library = "libcudart.so", .name = "cudaStreamIsCapturing"};
-    enum { DEFAULT_STREAMS = 2, ACTIVE = 1 };
-    if (!atomic_load_explicit(&captures, memory_order_relaxed) || (uintptr_t)stream <= DEFAULT_STREAMS)
-        return false;
-    ask_int fn = (ask_int)library_real(&hook, caller);
-    int status = 0;
-    return fn && fn(stream, &status) == 0 && status == ACTIVE;
 }
 
 /* ---- the wrappers ----------------------------------------------------------------------------------------------- */

@@ -7,7 +7,4 @@
 /* shim_preload.nccl_ask */
 bool nccl_ask(const void *comm, const void *caller, struct shim_nccl_asked *ret);
 
-/* A stream's capture into a graph begins (1) or ends (-1). */
-void nccl_capture(int change);
-
 #endif

@@ -21,6 +21,9 @@
 #undef cudaGetDriverEntryPoint
 #define cudaGetDriverEntryPoint(symbol, fn, flags, status) cudaGetDriverEntryPoint_ptsz(symbol, fn, flags)
 #endif
+#if CUDART_VERSION >= 12000
+#define cudaGraphInstantiate(exec, graph, flags, log, log_bytes) cudaGraphInstantiate(exec, graph, (unsigned long long)(flags))
+#endif
 #define WANTED_CUDART(code) code
 #else
 #define WANTED_CUDART(code)

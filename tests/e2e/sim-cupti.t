@@ -63,6 +63,22 @@ is "callbacks of the job's own: ours have launch times all the while" "$(known s
 ok "activities of the job's own: it gets them" small register version=11.8 register
 is "activities of the job's own: before and after it all is told" "$(known register)" "20(0) 2(0) 2(0) "
 
+# A graph: 3 kernels before it, 3 kernels and a copy at each of 5 launches, a product's kernel and 4 kernels after it.
+for version in 13.0 11.8; do
+    ok "graph, $version: the job runs" small "capture.$version" "version=$version" capture
+    is "graph, $version: all is told, with its thread and launch" "$(known "capture.$version")" "23(0) 5(0) 0(0) "
+    is "graph, $version: kernels of its launches carry its id" "$(grep ' kernel ' "$scratch/capture.$version.events" | grep -v -c ' graph=0 ')" 15
+    is "graph, $version: each launch has its own correlation" \
+        "$(grep ' kernel ' "$scratch/capture.$version.events" | sed -n '/ graph=[1-9]/s/.* correlation=\([0-9]*\) .*/\1/p' | sort | uniq -c | awk '{ print $1 }' | tr '\n' ' ')" "3 3 3 3 3 "
+    is "graph, $version: its products are work at each launch" "$(sed -n 's/.* gemm .* flop=\([0-9]*\) .*/\1/p' "$scratch/capture.$version.events" | tr '\n' ' ')" \
+        "65536 65536 65536 65536 65536 1024 "
+    # by the tender and at the end
+    ok "graph, $version: what was captured holds nothing back" awk '
+        $3 == "kernel" && match($0, / start_ns=[0-9]+/) { last = substr($0, RSTART + 10, RLENGTH - 10) + 0 }
+        $3 == "gpu_until" && match($0, / until_ns=[0-9]+/) { good += last && substr($0, RSTART + 10, RLENGTH - 10) + 0 > last }
+        END { exit good < 2 }' "$scratch/capture.$version.events"
+done
+
 # Lost records.
 small zero zero=3 launches
 is "records without times are counted" "$(sed -n 's/.* gpu_lost .* untimed=\([0-9]*\) .*/\1/p' "$scratch/zero.events" | tail -n 1)" 10
