@@ -76,12 +76,21 @@ $(SIMTRAIN) $(SIMTRAIN)-cuda12: $(SIM_OUT)/libsimnode.so
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(SANFLAGS) -Wl,-rpath,'$$ORIGIN/../sim' -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
 
+# Plugins that write what NCCL calls in them.
+SIM_PLUGINS := $(O)/tests/sim/lib/libnccl-profiler-log.so
+sim: $(SIM_PLUGINS)
+$(SIM_PLUGINS): PIC := -fPIC
+$(O)/tests/sim/lib/libnccl-profiler-log.so: $(O)/obj/tests/sim/log_profiler.c.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -shared $(SANFLAGS) -o $@ $< -lpthread
+
 # A test may stand in for what a library exports, so its own names are seen by the libraries (-rdynamic).
 SIM_TESTS := $(O)/tests/sim/test_engine $(O)/tests/sim/test_libraries $(O)/tests/sim/cupti_job $(O)/tests/sim/test_nccl \
-             $(O)/tests/sim/gpu_job
+              $(O)/tests/sim/nccl_job $(O)/tests/sim/gpu_job
 sim: $(SIM_TESTS)
 $(O)/tests/sim/test_libraries: $(SIM_OUT)/libc10_cuda.so $(SIM_OUT)/libcublas.so.13 $(SIM_OUT)/libnvidia-ml.so.1
-$(O)/tests/sim/test_nccl: $(SIM_OUT)/libnccl.so.2
+$(O)/tests/sim/test_nccl $(O)/tests/sim/nccl_job: $(SIM_OUT)/libnccl.so.2
 $(O)/tests/sim/gpu_job: $(SIM_OUT)/libcublas.so.13 $(SIM_OUT)/libcupti.so.13
 $(SIM_TESTS): $(O)/tests/sim/%: $(O)/obj/tests/sim/%.c.o $(SIM_OUT)/libsimnode.so $(SIM_OUT)/libcuda.so.1 $(SIM_OUT)/libcudart.so.13
 	$(call say,LD,$@)

@@ -7,6 +7,7 @@
 
 #include "tests/sim/nccl/inside.h"
 #include "tests/sim/nccl/log.h"
+#include "tests/sim/nccl/proxy.h"
 
 struct ncclComm *comm_new(void)
 {
@@ -85,7 +86,7 @@ ncclResult_t comm_exchange(struct ncclComm *c, const void *mine, size_t bytes, v
             break;
         if (__atomic_load_n(&c->aborted, __ATOMIC_ACQUIRE))
             return ncclInternalError;
-        shared_wait(&c->shared, c->rank, seen, 100);
+        shared_wait(&c->shared, c->rank, seen, 100000000);
     }
     for (int r = 0; r < c->nranks; r++)
         memcpy((char *)all + (size_t)r * bytes, c->shared.ranks[r].box[round % 2], bytes);
@@ -102,10 +103,11 @@ static void name_thread(const struct ncclComm *c)
         prctl(PR_SET_NAME, name);
 }
 
+#define LOOK_NS 50000000u
+
 static void *run_progress(void *arg)
 {
     struct ncclComm *c = arg;
-    uint32_t seen = 0;
     name_thread(c);
     sim_set_current(c->device);
     while (!__atomic_load_n(&c->stopping, __ATOMIC_ACQUIRE)) {
@@ -113,10 +115,13 @@ static void *run_progress(void *arg)
         bool open = __atomic_load_n(&c->nr_open, __ATOMIC_ACQUIRE) > 0;
         if (open)
             sim_op_decided();
-        seen = bell;
+        uint64_t due = proxy_progress(c), now = sim_now();
         /* Should a ring be lost, or a rank be gone that had the last word, it is noticed by looking. */
-        shared_wait(&c->shared, c->rank, seen, open ? 50 : 500);
+        uint64_t longest = open ? LOOK_NS : 10 * LOOK_NS;
+        if (due > now)
+            shared_wait(&c->shared, c->rank, bell, due - now < longest ? due - now : longest);
     }
+    proxy_end(c);
     comm_unref(c);
     return NULL;
 }
@@ -136,9 +141,10 @@ void comm_stop(struct ncclComm *c, bool abort)
         __atomic_store_n(&c->aborted, 1, __ATOMIC_RELEASE);
         sim_op_decided();
     }
-    while (__atomic_load_n(&c->nr_open, __ATOMIC_ACQUIRE) > 0 && !__atomic_load_n(&c->aborted, __ATOMIC_ACQUIRE)) {
+    while ((__atomic_load_n(&c->nr_open, __ATOMIC_ACQUIRE) > 0 || !proxy_idle(c)) &&
+           !__atomic_load_n(&c->aborted, __ATOMIC_ACQUIRE)) {
         uint32_t bell = __atomic_load_n(&c->shared.ranks[c->rank].bell, __ATOMIC_SEQ_CST);
-        shared_wait(&c->shared, c->rank, bell, 20);
+        shared_wait(&c->shared, c->rank, bell, 20000000);
     }
     if (c->shared.ranks)
         __atomic_store_n(&c->shared.ranks[c->rank].gone, 1, __ATOMIC_RELEASE);

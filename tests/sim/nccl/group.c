@@ -5,6 +5,7 @@
 
 #include "tests/sim/nccl/inside.h"
 #include "tests/sim/nccl/log.h"
+#include "tests/sim/nccl/profiler.h"
 
 static __thread struct {
     int depth;
@@ -79,6 +80,7 @@ ncclResult_t group_add(const struct call *call)
         if (own->count == 0 && own->func <= FUNC_Scatter) { /* nothing to move: nothing happens */
             free(own);
         } else {
+            profiler_call(own, group.depth > 2 ? group.depth - 1 : 1);
             *group.calls_end = own;
             group.calls_end = &own->next;
         }
@@ -105,6 +107,7 @@ static void free_calls(struct call *calls)
 {
     for (struct call *next; calls; calls = next) {
         next = calls->next;
+        free(calls->api_events);
         free(calls);
     }
 }
@@ -141,6 +144,8 @@ static ncclResult_t launch_all(struct call *calls)
         struct call *own = take_communicator(&calls, &nr);
         ncclResult_t error = launch_calls(own, nr);
         result = result ? result : error;
+        for (unsigned i = 0; i < nr; i++)
+            free(own[i].api_events);
         free(own);
     }
     return result;
@@ -156,16 +161,19 @@ ncclResult_t group_end(void)
     struct init_job *jobs = group.jobs;
     struct call *calls = take_calls();
     group.jobs = NULL;
+    profiler_group_end_begins();
     if (jobs) {
         ncclResult_t error = init_jobs(jobs);
         result = result ? result : error;
     }
     if (result && result != ncclInProgress) {
         free_calls(calls); /* one that failed takes the whole group with it */
-        return result;
+    } else {
+        ncclResult_t error = launch_all(calls);
+        result = error ? error : result;
     }
-    ncclResult_t error = launch_all(calls);
-    return error ? error : result;
+    profiler_group_end_ends();
+    return result;
 }
 
 /* What the group would take, in place of doing it. */
@@ -182,8 +190,11 @@ ncclResult_t group_simulate(ncclSimInfo_t *info)
         unsigned nr;
         struct call *own = take_communicator(&calls, &nr);
         ns += own->comm->nranks > 1 ? plan_calls(own, nr).ns : 0;
+        for (unsigned i = 0; i < nr; i++)
+            free(own[i].api_events);
         free(own);
     }
+    profiler_group_end_ends();
     if (info)
         info->estimatedTime = (float)ns / 1e6f;
     return group.error;

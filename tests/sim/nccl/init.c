@@ -8,6 +8,8 @@
 #include "tests/sim/nccl/inside.h"
 #include "tests/sim/nccl/log.h"
 #include "tests/sim/nccl/net.h"
+#include "tests/sim/nccl/profiler.h"
+#include "tests/sim/nccl/proxy.h"
 #include "tests/sim/nccl/topology.h"
 
 /* ---- What every way has in common
@@ -80,9 +82,11 @@ static ncclResult_t finish(struct ncclComm *c)
     ncclResult_t error = check_peers(c);
     if (error)
         return error;
+    profiler_comm_begin(c);
     error = topology_connect(c);
     if (error)
         return error;
+    proxy_begin(c);
     comm_start_progress(c);
     say_made(c, "COMPLETE");
     return ncclSuccess;
@@ -244,6 +248,7 @@ static void end_job(struct init_job *job)
     if (job->result && c) {
         __atomic_store_n(&c->async_error, (int)job->result, __ATOMIC_RELEASE);
         if (c->blocking) {
+            profiler_comm_end(c);
             comm_unref(c);
             *job->ret = NULL;
         }
@@ -492,6 +497,7 @@ static ncclResult_t end(struct ncclComm *c, bool abort)
     while (__atomic_load_n(&c->async_error, __ATOMIC_ACQUIRE) == ncclInProgress)
         usleep(1000); /* still being made: it notices */
     comm_stop(c, abort);
+    profiler_comm_end(c);
     say_gone(c, abort ? "Abort" : "Destroy");
     c->magic = 0;
     comm_unref(c);

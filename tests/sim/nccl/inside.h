@@ -93,14 +93,22 @@ struct shared {
     size_t bytes;
     struct shared_rank *ranks; /* these three lie in the mapping */
     struct slot *colls, *pairs;
+    struct contact *contacts;
+};
+
+/* How `from` reaches `to` over the network: put there by the one that listens. */
+struct contact {
+    uint32_t there;
+    char handle[128];
 };
 
 int shared_open(struct shared *s, uint64_t hash, int nranks); /* 0 or -errno; any rank may be the first */
 void shared_unlink(uint64_t hash);
 void shared_close(struct shared *s);
 void shared_ring(struct shared *s, int rank);
-void shared_wait(struct shared *s, int rank, uint32_t seen, int timeout_ms);
+void shared_wait(struct shared *s, int rank, uint32_t seen, uint64_t timeout_ns);
 struct slot *shared_coll(struct shared *s, int rank, uint64_t ordinal);
+struct contact *shared_contact(struct shared *s, int from, int to);
 struct slot *shared_pair(struct shared *s, int from, int to, bool receiver, uint64_t ordinal);
 
 /* ---- Communicators (comm.c, init.c) ------------------------------------------------------------------------------ */
@@ -137,6 +145,7 @@ struct ncclComm {
     uint64_t op_count; /* as told in its log */
     uint64_t sequence[NR_FUNCS];
     struct plugin_comm *plugin;
+    struct proxy *proxy; /* proxy.h */
     char error[256];
 };
 
@@ -187,9 +196,15 @@ struct call {
     int op, root;    /* root: or peer; -1 neither */
     const char *api; /* as called, "AllReduce" */
     uint64_t tag;
-    void *api_event; /* of the profiler plugin */
+    void **api_events; /* of the profiler plugin; owned, NULL: none */
     struct call *next;
 };
+/* The Sends and Receives that AlltoAll, Gather, Scatter, Send and Recv are; room for 2 * nranks. Others have none. */
+struct call_part {
+    bool is_send;
+    int peer;
+};
+unsigned call_parts(const struct ncclComm *c, enum nccl_func func, int root, struct call_part *ret);
 ncclResult_t group_start(void);
 ncclResult_t group_end(void);
 ncclResult_t group_simulate(ncclSimInfo_t *info);
@@ -207,11 +222,11 @@ struct work {
 struct launch {
     struct ncclComm *comm;
     const char *kernel;
-    unsigned nr_works, nr_channels;
-    bool posted, kept; /* kept: a graph may play it again */
+    unsigned nr_works;
+    bool posted;
     uint64_t number, transfer_ns, bytes;
-    enum nccl_algo algo;
-    enum nccl_proto proto;
+    struct proxy_item *item; /* proxy.h; referenced, NULL: nothing for the progress thread to do */
+    bool captured;
     struct work works[];
 };
 /* All calls are of one communicator. */
@@ -226,6 +241,7 @@ struct plan {
 };
 uint64_t call_bytes(const struct call *call); /* S of nccl-tests */
 struct plan plan_calls(const struct call *calls, unsigned nr);
+double work_share(const struct ncclComm *c, enum nccl_func func); /* of S, over each link of the ring */
 enum nccl_link link_between(const struct ncclComm *c, int a, int b);
 
 /* ---- The rest ------------------------------------------------------------------------------------------------------

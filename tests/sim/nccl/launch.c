@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/nccl/inside.h"
+#include "tests/sim/nccl/profiler.h"
+#include "tests/sim/nccl/proxy.h"
 
 /* ---- Who depends on whom
  * --------------------------------------------------------------------------------------------- */
@@ -142,6 +143,9 @@ static void launch_ended(struct launch *l, struct sim_op *op, uint64_t ready, ui
             done = later(done, l->works[i].ordinal + 1);
     __atomic_store_n(&c->shared.ranks[c->rank].done, done, __ATOMIC_RELEASE);
     op->decide_data = NULL;
+    if (l->item)
+        proxy_decided(l->item, ready, end);
+    proxy_unref(l->item);
     c->nr_open--;
     free(l);
     comm_unref(c);
@@ -157,6 +161,8 @@ static uint64_t decide(struct sim_op *op, uint64_t start)
         l->posted = true;
     }
     op->start = start; /* it runs, and waits; what is told of it needs that */
+    if (l->item)
+        proxy_started(l->item, start);
     if (l->posted)
         ready = all_ready(c, l, start);
     if (ready != SIM_UNKNOWN) {
@@ -192,6 +198,8 @@ static void placed(struct sim_op *op)
     struct launch *pattern = (struct launch *)(uintptr_t)op->args[0], *l = launch_copy(pattern);
     struct ncclComm *c = l->comm;
     l->number = c->nr_launches++;
+    if (l->item)
+        l->item = l->captured ? proxy_replay(l->item) : proxy_ref(l->item);
     for (unsigned i = 0; i < l->nr_works; i++) {
         struct work *w = &l->works[i];
         uint64_t *next = !is_pair(w->func)   ? &c->nr_colls
@@ -289,15 +297,25 @@ static struct launch *launch_new(struct call *calls, unsigned nr, const struct p
         return NULL;
     l->comm = calls[0].comm;
     l->nr_works = nr;
-    l->nr_channels = p->channels;
     l->transfer_ns = p->ns;
-    l->algo = p->algo;
-    l->proto = p->proto;
     for (unsigned i = 0; i < nr; i++) {
         l->works[i] = (struct work){.func = calls[i].func, .root = calls[i].root, .bytes = call_bytes(&calls[i])};
         l->bytes += l->works[i].bytes;
     }
     return l;
+}
+
+/* What follows the launch: the plugin hears of the calls, the progress thread gets its work. */
+static void tell_plan(struct ncclComm *c, struct call *calls, unsigned nr, const struct plan *p,
+                      struct proxy_item *item)
+{
+    void **handles = item ? proxy_handles(item) : calloc(nr, sizeof(void *));
+    if (handles)
+        profiler_plan(c, calls, nr, p, false, handles);
+    if (item)
+        proxy_queue(item);
+    else
+        free(handles);
 }
 
 ncclResult_t launch_calls(struct call *calls, unsigned nr)
@@ -330,11 +348,18 @@ ncclResult_t launch_calls(struct call *calls, unsigned nr)
                              .sharedMemBytes = 82240,
                              .hStream = (CUstream)calls[0].stream_handle};
     void *args[] = {&l, NULL};
-    bool captured = sim_capturing(calls[0].stream) != NULL;
+    l->captured = sim_capturing(calls[0].stream) != NULL;
+    l->item = proxy_new(c, calls, nr, &p);
+    void *launching = profiler_launch_begin(c, calls[0].stream_handle);
     CUresult error = nccl_driver()->launch_kernel_ex(&config, (CUfunction)stub, args, NULL);
+    profiler_launch_end(c, launching);
+    if (!error && !l->captured)
+        tell_plan(c, calls, nr, &p, l->item);
     join_streams(calls, nr, false);
     sim_set_current(before);
-    if (error || !captured)
-        free(l); /* what was queued has a copy; a graph keeps the pattern for its replays */
+    if (error || !l->captured) { /* what was queued has a copy; a graph keeps the pattern for its replays */
+        proxy_unref(l->item);
+        free(l);
+    }
     return error ? nccl_error(c, ncclUnhandledCudaError, "Cuda failure %d", (int)error) : ncclSuccess;
 }

@@ -103,6 +103,28 @@ static void factors(const struct call *call, double *ret_share, double *ret_roun
                                                                              : part;
 }
 
+double work_share(const struct ncclComm *c, enum nccl_func func)
+{
+    double share, rounds;
+    factors(&(struct call){.comm = (struct ncclComm *)c, .func = func}, &share, &rounds);
+    return share;
+}
+
+unsigned call_parts(const struct ncclComm *c, enum nccl_func func, int root, struct call_part *ret)
+{
+    bool all = func == FUNC_AlltoAll, gather = func == FUNC_Gather, scatter = func == FUNC_Scatter;
+    unsigned nr = 0;
+    if (func == FUNC_Send || func == FUNC_Recv)
+        ret[nr++] = (struct call_part){func == FUNC_Send, root};
+    for (int r = 0; r < c->nranks; r++) {
+        if (all || (gather && r == root) || (scatter && c->rank == root))
+            ret[nr++] = (struct call_part){true, r};
+        if (all || (gather && c->rank == root) || (scatter && r == root))
+            ret[nr++] = (struct call_part){false, r};
+    }
+    return nr;
+}
+
 #define TREE_BELOW (256u << 10)
 #define LL_BELOW (64u << 10)
 #define LL128_BELOW (4u << 20)

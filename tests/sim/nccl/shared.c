@@ -22,12 +22,12 @@ int shared_open(struct shared *s, uint64_t hash, int nranks)
 {
     char name[64];
     size_t n = (size_t)nranks, ranks = n * sizeof(struct shared_rank), colls = n * COLL_RING * sizeof(struct slot),
-           pairs = 2 * n * n * PAIR_RING * sizeof(struct slot);
+           pairs = 2 * n * n * PAIR_RING * sizeof(struct slot), contacts = n * n * sizeof(struct contact);
     name_of(hash, name);
     int fd = shm_open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
-    *s = (struct shared){.nranks = nranks, .bytes = ranks + colls + pairs};
+    *s = (struct shared){.nranks = nranks, .bytes = ranks + colls + pairs + contacts};
     void *p = ftruncate(fd, (off_t)s->bytes) < 0
                   ? MAP_FAILED
                   : mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -38,6 +38,7 @@ int shared_open(struct shared *s, uint64_t hash, int nranks)
     s->ranks = p;
     s->colls = (struct slot *)((char *)p + ranks);
     s->pairs = (struct slot *)((char *)p + ranks + colls);
+    s->contacts = (struct contact *)((char *)p + ranks + colls + pairs);
     return 0;
 }
 
@@ -61,9 +62,9 @@ void shared_ring(struct shared *s, int rank)
     syscall(SYS_futex, &s->ranks[rank].bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-void shared_wait(struct shared *s, int rank, uint32_t seen, int timeout_ms)
+void shared_wait(struct shared *s, int rank, uint32_t seen, uint64_t timeout_ns)
 {
-    struct timespec t = {timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
+    struct timespec t = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
     syscall(SYS_futex, &s->ranks[rank].bell, FUTEX_WAIT, seen, &t, NULL, 0);
 }
 
@@ -76,4 +77,9 @@ struct slot *shared_pair(struct shared *s, int from, int to, bool receiver, uint
 {
     size_t pair = (size_t)from * (size_t)s->nranks + (size_t)to;
     return &s->pairs[(2 * pair + receiver) * PAIR_RING + ordinal % PAIR_RING];
+}
+
+struct contact *shared_contact(struct shared *s, int from, int to)
+{
+    return &s->contacts[(size_t)from * (size_t)s->nranks + (size_t)to];
 }

@@ -1,0 +1,498 @@
+/* proxy.c - the progress thread's work, kernel by kernel in the order of launching: when one has been launched its
+ * operations are appended (one for each channel, peer and direction that goes over the network); they wait for the
+ * kernel to begin, then for the last rank, then their steps pass until its end. What the plugin hears follows that, on
+ * this thread, with what the real one gets wrong: stale handles, stale sizes, other processes' pointers on request. */
+#include "tests/sim/nccl/proxy.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/sim/nccl/profiler.h"
+#include "tests/sim/nccl/wire.h"
+
+#define STEPS_MAX 32
+#define CHUNK_BYTES 524288u
+
+struct proxy_op {
+    unsigned work, channel;
+    int peer;
+    bool out;
+    uint64_t bytes, moved; /* moved: of `wired`, what really goes over the wire */
+    uint64_t wired;
+    int nr_steps, done;
+    void *handle, *step;
+};
+
+struct channel_run { /* a kernel's channel, for one of its calls */
+    unsigned work, channel;
+    void *handle;
+};
+
+enum phase { QUEUED, APPENDED, STARTED, READY };
+
+struct proxy_item {
+    int refs; /* atomic: launch, queue */
+    struct ncclComm *comm;
+    bool replay;
+    struct plan plan;
+    uint64_t start, ready, end; /* atomic; SIM_UNKNOWN until known */
+    enum phase phase;
+    unsigned nr_calls, nr_ops, nr_runs;
+    struct call *calls;
+    void **handles; /* of Coll or P2p, by call */
+    struct proxy_op *ops;
+    struct channel_run *runs;
+    struct proxy_item *next;
+};
+
+struct proxy {
+    pthread_mutex_t lock; /* of the queue; may be taken inside the engine's, never around it */
+    struct proxy_item *first, **end;
+    /* The progress thread's own. */
+    struct wire *wires;
+    void *control; /* ProxyCtrl event that is open */
+    void *stale_op[2], *stale_run;
+    uint64_t last_size;
+    unsigned nr_ops;
+};
+
+/* ---- What a kernel has for the network
+ * ---------------------------------------------------------------------------------- */
+static void add_ops(struct proxy_item *i, unsigned work, int peer, bool out, uint64_t bytes, unsigned channels)
+{
+    const struct nccl_settings *s = nccl_settings();
+    bool socket = link_between(i->comm, i->comm->rank, peer) != LINK_IB;
+    uint64_t wired = !socket ? 0 : bytes < (uint64_t)s->wire_bytes ? bytes : (uint64_t)s->wire_bytes;
+    i->ops = realloc(i->ops, (i->nr_ops + channels) * sizeof(*i->ops));
+    if (!i->ops)
+        abort();
+    for (unsigned ch = 0; ch < channels; ch++) {
+        uint64_t part = bytes / channels + (ch < bytes % channels);
+        uint64_t steps = (part + CHUNK_BYTES - 1) / CHUNK_BYTES;
+        i->ops[i->nr_ops++] = (struct proxy_op){.work = work,
+                                                .channel = ch,
+                                                .peer = peer,
+                                                .out = out,
+                                                .bytes = part,
+                                                .wired = wired / channels + (ch < wired % channels),
+                                                .nr_steps = steps < 1           ? 1
+                                                            : steps > STEPS_MAX ? STEPS_MAX
+                                                                                : (int)steps};
+    }
+}
+
+static bool over_network(const struct ncclComm *c, int peer)
+{
+    return peer != c->rank && link_between(c, c->rank, peer) >= LINK_IB;
+}
+
+static void add_call(struct proxy_item *i, unsigned work, const struct call *call)
+{
+    struct ncclComm *c = i->comm;
+    int next = (c->rank + 1) % c->nranks, previous = (c->rank + c->nranks - 1) % c->nranks;
+    if (call->func <= FUNC_AllReduce) {
+        uint64_t bytes = (uint64_t)(work_share(c, call->func) * (double)call_bytes(call));
+        if (over_network(c, previous))
+            add_ops(i, work, previous, false, bytes, i->plan.channels);
+        if (over_network(c, next))
+            add_ops(i, work, next, true, bytes, i->plan.channels);
+        return;
+    }
+    struct call_part *parts = calloc(2 * (size_t)c->nranks, sizeof(*parts));
+    unsigned nr = parts ? call_parts(c, call->func, call->root, parts) : 0;
+    for (unsigned p = 0; p < nr; p++)
+        if (over_network(c, parts[p].peer))
+            add_ops(i, work, parts[p].peer, parts[p].is_send, call->count * nccl_type_size(call->type), 1);
+    free(parts);
+}
+
+static void add_runs(struct proxy_item *i)
+{
+    i->nr_runs = i->nr_calls * i->plan.channels;
+    i->runs = calloc(i->nr_runs, sizeof(*i->runs));
+    for (unsigned r = 0; r < i->nr_runs && i->runs; r++)
+        i->runs[r] = (struct channel_run){.work = r / i->plan.channels, .channel = r % i->plan.channels};
+}
+
+static bool has_work(const struct proxy_item *i)
+{
+    unsigned mask = profiler_mask(i->comm);
+    for (unsigned o = 0; o < i->nr_ops; o++)
+        if (i->ops[o].wired)
+            return true;
+    return (i->nr_ops && (mask & (PROFILE_ProxyOp | PROFILE_ProxyStep | PROFILE_NetPlugin))) ||
+           (mask & PROFILE_KernelCh);
+}
+
+struct proxy_item *proxy_new(struct ncclComm *c, const struct call *calls, unsigned nr, const struct plan *p)
+{
+    struct proxy_item *i = calloc(1, sizeof(*i));
+    if (!i)
+        abort();
+    *i = (struct proxy_item){.refs = 1,
+                             .comm = c,
+                             .plan = *p,
+                             .nr_calls = nr,
+                             .start = SIM_UNKNOWN,
+                             .ready = SIM_UNKNOWN,
+                             .end = SIM_UNKNOWN};
+    i->calls = malloc(nr * sizeof(*i->calls));
+    i->handles = calloc(nr, sizeof(*i->handles));
+    if (!i->calls || !i->handles)
+        abort();
+    memcpy(i->calls, calls, nr * sizeof(*calls));
+    for (unsigned n = 0; n < nr; n++) {
+        i->calls[n].api_events = NULL;
+        add_call(i, n, &calls[n]);
+    }
+    if (!has_work(i)) {
+        proxy_unref(i);
+        return NULL;
+    }
+    if (profiler_mask(c) & PROFILE_KernelCh)
+        add_runs(i);
+    return i;
+}
+
+struct proxy_item *proxy_ref(struct proxy_item *i)
+{
+    __atomic_add_fetch(&i->refs, 1, __ATOMIC_RELAXED);
+    return i;
+}
+
+void proxy_unref(struct proxy_item *i)
+{
+    if (!i || __atomic_sub_fetch(&i->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    free(i->calls);
+    free(i->handles);
+    free(i->ops);
+    free(i->runs);
+    free(i);
+}
+
+void **proxy_handles(struct proxy_item *i)
+{
+    return i->handles;
+}
+
+void proxy_queue(struct proxy_item *i)
+{
+    struct proxy *p = i->comm->proxy;
+    proxy_ref(i);
+    pthread_mutex_lock(&p->lock);
+    *p->end = i;
+    p->end = &i->next;
+    pthread_mutex_unlock(&p->lock);
+    shared_ring(&i->comm->shared, i->comm->rank);
+}
+
+struct proxy_item *proxy_replay(const struct proxy_item *pattern)
+{
+    struct proxy_item *i = proxy_new(pattern->comm, pattern->calls, pattern->nr_calls, &pattern->plan);
+    if (i) {
+        i->replay = true;
+        proxy_queue(i);
+    }
+    return i;
+}
+
+void proxy_started(struct proxy_item *i, uint64_t start)
+{
+    if (__atomic_exchange_n(&i->start, start, __ATOMIC_RELEASE) == SIM_UNKNOWN)
+        shared_ring(&i->comm->shared, i->comm->rank);
+}
+
+void proxy_decided(struct proxy_item *i, uint64_t ready, uint64_t end)
+{
+    __atomic_store_n(&i->ready, ready, __ATOMIC_RELEASE);
+    __atomic_store_n(&i->end, end, __ATOMIC_RELEASE);
+    shared_ring(&i->comm->shared, i->comm->rank);
+}
+
+/* ---- Events
+ * ---------------------------------------------------------------------------------------------------------------- */
+static void state(struct proxy_item *i, void *handle, enum profiler_state s, uint64_t size)
+{
+    union profiler_args args = {{size, 0}};
+    profiler_state(i->comm, handle, s, &args);
+}
+
+static void control(struct ncclComm *c, enum profiler_state s, int appended)
+{
+    union profiler_args args = {.appended = appended};
+    profiler_state(c, c->proxy->control, s, &args);
+}
+
+static void control_start(struct ncclComm *c)
+{
+    struct profiler_event e = {.type = PROFILE_ProxyCtrl};
+    c->proxy->control = NULL;
+    if (profiler_mask(c) & PROFILE_ProxyCtrl)
+        profiler_start(c, &c->proxy->control, &e);
+}
+
+static void control_stop(struct ncclComm *c)
+{
+    profiler_stop(c, c->proxy->control);
+    c->proxy->control = NULL;
+}
+
+/* Up to 2.30 what a handle held before stays in it if the plugin does not write it. */
+static void *stale(void *before)
+{
+    return nccl_version() < 23100 ? before : NULL;
+}
+
+/* The operation of another process, by way of PXN: its pid, and pointers that mean nothing here. */
+static void make_foreign(struct profiler_event *e)
+{
+    e->pid = (int)getppid();
+    e->parent = (void *)0x7f1234567890;
+    e->context = (void *)0x7f0987654320;
+}
+
+static void op_start(struct proxy_item *i, struct proxy_op *o)
+{
+    struct ncclComm *c = i->comm;
+    struct profiler_event e = {.type = PROFILE_ProxyOp,
+                               .parent = i->handles[o->work],
+                               .rank = c->rank,
+                               .pid = (int)getpid(),
+                               .channel = (uint8_t)o->channel,
+                               .peer = o->peer,
+                               .steps = o->nr_steps,
+                               .chunk = (int)CHUNK_BYTES,
+                               .is_send = o->out};
+    if (nccl_settings()->pxn > 0)
+        make_foreign(&e);
+    o->handle = stale(c->proxy->stale_op[o->out]);
+    profiler_start(c, &o->handle, &e);
+    c->proxy->stale_op[o->out] = o->handle;
+    state(i, o->handle, o->out ? STATE_SendPosted : STATE_RecvPosted, 0);
+}
+
+static void step_start(struct proxy_item *i, struct proxy_op *o)
+{
+    struct profiler_event e = {.type = PROFILE_ProxyStep, .parent = o->handle, .rank = i->comm->rank, .step = o->done};
+    if (nccl_settings()->pxn > 0)
+        e.context = (void *)0x7f0987654320;
+    o->step = NULL;
+    if (profiler_mask(i->comm) & (PROFILE_ProxyStep | PROFILE_NetPlugin))
+        profiler_start(i->comm, &o->step, &e);
+    state(i, o->step, o->out ? STATE_StepSendGPUWait : STATE_StepRecvWait, 0);
+}
+
+static uint64_t step_bytes(const struct proxy_op *o)
+{
+    uint64_t n = (uint64_t)o->nr_steps;
+    return o->bytes / n + ((uint64_t)o->done < o->bytes % n);
+}
+
+static void step_end(struct proxy_item *i, struct proxy_op *o)
+{
+    struct proxy *p = i->comm->proxy;
+    uint64_t size = step_bytes(o);
+    if (o->out) {
+        state(i, o->step, STATE_StepSendPeerWait, p->last_size); /* of the step before */
+        state(i, o->step, STATE_StepSendWait, size);
+    } else {
+        state(i, o->step, STATE_StepRecvFlushWait, size);
+        state(i, o->step, STATE_StepRecvGPUWait, size);
+    }
+    p->last_size = size;
+    profiler_stop(i->comm, o->step);
+    o->step = NULL;
+    if (++o->done < o->nr_steps)
+        step_start(i, o);
+}
+
+static void op_stop(struct proxy_item *i, struct proxy_op *o)
+{
+    state(i, o->handle, o->out ? STATE_SendDone : STATE_RecvDone, o->bytes);
+    if (nccl_settings()->lost_stops <= 0 || i->comm->proxy->nr_ops++ % 7 != 6)
+        profiler_stop(i->comm, o->handle);
+}
+
+static void runs_start(struct proxy_item *i, uint64_t start)
+{
+    for (unsigned n = 0; n < i->nr_runs && i->runs; n++) {
+        struct channel_run *r = &i->runs[n];
+        struct profiler_event e = {.type = PROFILE_KernelCh,
+                                   .parent = i->handles[r->work],
+                                   .channel = (uint8_t)r->channel,
+                                   .ptimer = sim_realtime(start)};
+        r->handle = stale(i->comm->proxy->stale_run);
+        profiler_start(i->comm, &r->handle, &e);
+        i->comm->proxy->stale_run = r->handle;
+    }
+}
+
+static void runs_stop(struct proxy_item *i, uint64_t end)
+{
+    union profiler_args args = {.ptimer = sim_realtime(end)};
+    for (unsigned n = 0; n < i->nr_runs && i->runs; n++) {
+        profiler_state(i->comm, i->runs[n].handle, STATE_KernelChStop, &args);
+        profiler_stop(i->comm, i->runs[n].handle);
+    }
+}
+
+/* ---- Going on
+ * ---------------------------------------------------------------------------------------------------------------- */
+static void append(struct proxy_item *i)
+{
+    struct ncclComm *c = i->comm;
+    bool told = profiler_mask(c) & (PROFILE_ProxyOp | PROFILE_ProxyStep | PROFILE_NetPlugin);
+    if (i->replay)
+        profiler_plan(c, i->calls, i->nr_calls, &i->plan, true, i->handles);
+    control(c, STATE_CtrlWakeup, 0);
+    control_stop(c);
+    control_start(c);
+    control(c, STATE_CtrlAppend, 0);
+    for (unsigned o = 0; o < i->nr_ops && told; o++)
+        op_start(i, &i->ops[o]);
+    control(c, STATE_CtrlAppendEnd, (int)i->nr_ops);
+    control_stop(c);
+    for (unsigned o = 0; o < i->nr_ops && told; o++) {
+        profiler_state(c, i->ops[o].handle, STATE_OpInProgress, NULL);
+        step_start(i, &i->ops[o]);
+    }
+    i->phase = APPENDED;
+}
+
+/* Real bytes, as far as they go now; true: all have passed, or the other end is gone. */
+static bool move_bytes(struct proxy_item *i)
+{
+    bool all = true;
+    for (unsigned n = 0; n < i->nr_ops; n++) {
+        struct proxy_op *o = &i->ops[n];
+        if (o->moved == o->wired)
+            continue;
+        struct wire *w = wire_find(i->comm, &i->comm->proxy->wires, o->peer, o->out);
+        size_t moved;
+        while (o->moved < o->wired && (moved = wire_move(i->comm, w, o->wired - o->moved)) > 0)
+            o->moved += moved;
+        all &= o->moved == o->wired || wire_lost(w);
+    }
+    return all || __atomic_load_n(&i->comm->aborted, __ATOMIC_ACQUIRE);
+}
+
+/* Steps pass evenly between ready and end; returns when the next is due. */
+static uint64_t pass_steps(struct proxy_item *i, uint64_t now)
+{
+    uint64_t ready = __atomic_load_n(&i->ready, __ATOMIC_ACQUIRE), end = i->end, next = SIM_UNKNOWN;
+    for (unsigned n = 0; n < i->nr_ops; n++) {
+        struct proxy_op *o = &i->ops[n];
+        if (!o->handle && !o->step && !profiler_mask(i->comm))
+            continue;
+        while (o->done < o->nr_steps) {
+            uint64_t due = ready + (end - ready) / (unsigned)o->nr_steps * (unsigned)(o->done + 1);
+            if (due > now) {
+                next = due < next ? due : next;
+                break;
+            }
+            step_end(i, o);
+        }
+    }
+    return next;
+}
+
+static void finish(struct proxy_item *i)
+{
+    pass_steps(i, SIM_UNKNOWN);
+    runs_stop(i, i->end);
+    for (unsigned o = 0; o < i->nr_ops; o++)
+        op_stop(i, &i->ops[o]);
+}
+
+/* Returns 0 when it is finished, else when to look again. */
+static uint64_t go_on(struct proxy_item *i)
+{
+    uint64_t start = __atomic_load_n(&i->start, __ATOMIC_ACQUIRE), end = __atomic_load_n(&i->end, __ATOMIC_ACQUIRE);
+    uint64_t now = sim_now();
+    if (i->phase == QUEUED)
+        append(i);
+    if (i->phase == APPENDED) {
+        if (start > now)
+            return start;
+        runs_start(i, start);
+        i->phase = STARTED;
+    }
+    if (i->phase == STARTED) {
+        if (end == SIM_UNKNOWN || i->ready > now)
+            return end == SIM_UNKNOWN ? SIM_UNKNOWN : i->ready;
+        i->phase = READY;
+    }
+    uint64_t next = pass_steps(i, now);
+    if (!move_bytes(i))
+        return now + 300000; /* sockets are looked at again soon; they have no bell */
+    if (end > now)
+        return next < end ? next : end;
+    finish(i);
+    return 0;
+}
+
+static struct proxy_item *first_of(struct proxy *p)
+{
+    pthread_mutex_lock(&p->lock);
+    struct proxy_item *i = p->first;
+    pthread_mutex_unlock(&p->lock);
+    return i;
+}
+
+bool proxy_idle(struct ncclComm *c)
+{
+    return !c->progress_runs || !c->proxy || !first_of(c->proxy);
+}
+
+static void drop_first(struct proxy *p)
+{
+    pthread_mutex_lock(&p->lock);
+    struct proxy_item *i = p->first;
+    p->first = i->next;
+    if (!p->first)
+        p->end = &p->first;
+    pthread_mutex_unlock(&p->lock);
+    proxy_unref(i);
+}
+
+uint64_t proxy_progress(struct ncclComm *c)
+{
+    bool any = false;
+    for (struct proxy_item *i; (i = first_of(c->proxy));) {
+        uint64_t again = go_on(i);
+        if (again)
+            return again;
+        drop_first(c->proxy);
+        any = true;
+    }
+    if (any || !c->proxy->control) {
+        control_start(c);
+        control(c, STATE_CtrlSleep, 0);
+    }
+    return SIM_UNKNOWN;
+}
+
+void proxy_begin(struct ncclComm *c)
+{
+    c->proxy = calloc(1, sizeof(*c->proxy));
+    if (!c->proxy)
+        abort();
+    pthread_mutex_init(&c->proxy->lock, NULL);
+    c->proxy->end = &c->proxy->first;
+}
+
+/* After the progress thread has gone. */
+void proxy_end(struct ncclComm *c)
+{
+    struct proxy *p = c->proxy;
+    if (!p)
+        return;
+    control_stop(c);
+    while (p->first)
+        drop_first(p);
+    wire_free(p->wires);
+    free(p);
+    c->proxy = NULL;
+}
