@@ -23,13 +23,14 @@ enum piece_kind {
     PIECE_COPY,    /* inside CUDA calls that ask for copies: they block or not */
     PIECE_LAUNCH,  /* another thread of the process launches kernels */
     PIECE_HELPER,  /* that thread is inside CUDA calls that block */
+    PIECE_REST,    /* the instant at which it began to wait */
     PIECE_BACK,    /* the instant after that thread ended a wait, or a call that may block */
 };
 
 struct piece {
     uint64_t start_ns, end_ns;
     uint64_t busy_ns;          /* READ, WRITE, CUDA: inside the calls */
-    uint64_t obj;              /* WAIT, FEED: inode of the pipe; CUDA: synchronisations; LAUNCH, BACK: thread */
+    uint64_t obj;              /* WAIT, FEED: inode of the pipe; CUDA: synchronisations; LAUNCH, REST, BACK: thread */
     const struct group *group; /* READ: where; NULL unknown */
     uint32_t waker;            /* WAIT */
     uint8_t wait_kind;         /* WAIT: enum tr_wait_kind */

@@ -26,6 +26,13 @@ struct rank_facts;
 
 #define EXITS_MAX 64
 
+/* What the thread that launches besides the training thread did last: launch, begin to wait, or return from that. */
+struct launching {
+    uint64_t thread;
+    bool waits;    /* they are told of */
+    bool launched; /* the last was a launch */
+};
+
 /* One rank. The current window begins at `start` and is summed up to `cursor`. */
 struct window_state {
     struct rank *rank;
@@ -34,12 +41,13 @@ struct window_state {
     struct pieces pieces;
     struct gpu_window gpu;
     uint64_t start_ns, cursor_ns;
-    uint64_t sum_ns[BC_MAX]; /* of [start, cursor) */
-    uint64_t index;          /* of the current window */
-    size_t next_checkpoint;  /* first that may overlap what is ahead */
-    uint64_t content_ns;     /* latest end of anything the thread told of */
-    bool ranges;             /* it has DataLoader ranges */
-    uint32_t launcher;       /* thread that launches kernels besides the training thread; 0 none so far */
+    uint64_t sum_ns[BC_MAX];    /* of [start, cursor) */
+    uint64_t index;             /* of the current window */
+    size_t next_checkpoint;     /* first that may overlap what is ahead */
+    uint64_t content_ns;        /* latest end of anything the thread told of */
+    bool ranges;                /* it has DataLoader ranges */
+    uint32_t launcher;          /* thread that launches kernels besides the training thread; 0 none so far */
+    struct launching launching; /* up to cursor */
     struct rank_facts *facts;
 };
 

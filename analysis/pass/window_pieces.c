@@ -131,18 +131,26 @@ int window_add_return(struct window_state *state, const struct event *event)
 {
     const struct tr_cuda_call *call = &event->u.cuda_call;
     const struct tr_wait *wait = &event->u.wait;
-    uint64_t end_ns = 0;
-    if (event->kind == EV_wait)
-        end_ns = wait->start_ns + wait->dur_ns;
-    else if (event->kind == EV_cuda_call && call->act != TR_cuda_act_launch && call->act != TR_cuda_act_graph_launch)
-        end_ns = call->start_ns + call->dur_ns;
+    uint64_t start_ns = 0, end_ns = 0;
+    bool blocks = event->kind == EV_wait;
+    int rc = 0;
+    if (event->kind == EV_wait) {
+        start_ns = wait->start_ns;
+        end_ns = start_ns + wait->dur_ns;
+    } else if (event->kind == EV_cuda_call && call->act != TR_cuda_act_launch &&
+               call->act != TR_cuda_act_graph_launch) {
+        start_ns = call->start_ns;
+        end_ns = start_ns + call->dur_ns;
+        blocks = call->act == TR_cuda_act_sync || call->act == TR_cuda_act_malloc || call->act == TR_cuda_act_free;
+    }
     if (end_ns <= state->rank->begin_ns)
         return 0;
-    bool blocks = event->kind == EV_cuda_call &&
-                  (call->act == TR_cuda_act_sync || call->act == TR_cuda_act_malloc || call->act == TR_cuda_act_free);
-    int rc = blocks ? pieces_add(&state->pieces,
-                                 &(struct piece){.kind = PIECE_HELPER, .start_ns = call->start_ns, .end_ns = end_ns})
-                    : 0;
+    if (event->kind == EV_cuda_call && blocks)
+        rc = pieces_add(&state->pieces, &(struct piece){.kind = PIECE_HELPER, .start_ns = start_ns, .end_ns = end_ns});
+    if (!rc && blocks)
+        rc = pieces_add(
+            &state->pieces,
+            &(struct piece){.kind = PIECE_REST, .start_ns = start_ns - 1, .end_ns = start_ns, .obj = state->launcher});
     return rc ? rc
               : pieces_add(&state->pieces,
                            &(struct piece){

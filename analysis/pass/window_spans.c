@@ -103,6 +103,7 @@ static enum layer layer_of(const struct pass_breakdown *self, const struct windo
     case PIECE_HELPER:
         return gpu_window_used(&state->gpu) ? LAYER_HELPER : LAYER_MAX;
     case PIECE_LAUNCH:
+    case PIECE_REST:
     case PIECE_BACK:
         return gpu_window_used(&state->gpu) ? LAYER_LAUNCH : LAYER_MAX;
     }
@@ -169,33 +170,54 @@ static struct span copying(const struct pass_breakdown *self, const struct windo
     return (struct span){from, to, LAYER_CHECKPOINT};
 }
 
-/* What the thread that launches besides the training thread did last: its latest launches or its return from a wait. */
-struct launching {
-    uint64_t thread;
-    size_t span;
-    bool waits; /* they are told of */
-};
+/* ---- the thread that launches besides the training thread -------------------------------------- */
+
+static const struct piece *next_of_launcher(const struct pieces *pieces, size_t from)
+{
+    for (size_t i = pieces->head + from; i < pieces->nr; i++) {
+        unsigned kind = pieces->list[i].kind;
+        if (kind == PIECE_LAUNCH || kind == PIECE_REST || kind == PIECE_BACK)
+            return &pieces->list[i];
+    }
+    return NULL;
+}
 
 /* A thread that launches and whose waits are told is at work from one burst of launches, or from the end of a wait, to
- * its next launches, on a CPU or not: it waits for nothing. Makes the span of what it did before longer. `nr`: the span
- * that `piece` becomes. */
-static void bridge_launches(struct span *spans, struct launching *last, const struct piece *piece, size_t nr)
+ * its next launches, and from these to its next wait, on a CPU or not: it waits for nothing. */
+static bool works_until(const struct launching *last, const struct piece *piece)
 {
-    bool same = last->thread == piece->obj && last->waits;
-    if (piece->kind == PIECE_LAUNCH && same && spans[last->span].end_ns < piece->start_ns)
-        spans[last->span].end_ns = piece->start_ns;
-    *last = (struct launching){piece->obj, nr, same || piece->kind == PIECE_BACK};
+    if (!piece || last->thread != piece->obj)
+        return false;
+    return piece->kind == PIECE_LAUNCH ? last->waits : piece->kind == PIECE_REST && last->launched;
+}
+
+static struct launching then(const struct launching *last, const struct piece *piece)
+{
+    bool launches = piece->kind == PIECE_LAUNCH;
+    bool told = (last->thread == piece->obj && last->waits) || !launches;
+    return (struct launching){piece->obj, told, launches};
+}
+
+static void reach(struct span *span, uint64_t to_ns)
+{
+    if (span && span->end_ns < to_ns)
+        span->end_ns = to_ns;
 }
 
 int window_spans(struct pass_breakdown *self, struct window_state *state, uint64_t to_ns, size_t *ret_nr)
 {
     size_t nr_pieces = pieces_before(&state->pieces, to_ns), nr = 0;
-    uint64_t fetched_ns = 0; /* end of the latest fetch, as far as waits and reads tell */
-    struct launching launching = {0};
-    int rc = window_reserve_spans(self, nr_pieces + 2 * state->rank->nr_checkpoints + 1);
+    uint64_t fetched_ns = 0;      /* end of the latest fetch, as far as waits and reads tell */
+    struct span *launcher = NULL; /* what it did last */
+    int rc = window_reserve_spans(self, nr_pieces + 2 * state->rank->nr_checkpoints + 2);
     if (rc)
         return rc;
     learn_dataset(self, state, nr_pieces);
+    if (gpu_window_used(&state->gpu) && works_until(&state->launching, next_of_launcher(&state->pieces, 0))) {
+        uint64_t begin_ns = next_of_launcher(&state->pieces, 0)->start_ns;
+        launcher = &self->spans[nr++];
+        *launcher = (struct span){state->cursor_ns, begin_ns < to_ns ? begin_ns : to_ns, LAYER_LAUNCH};
+    }
     for (size_t i = 0; i < nr_pieces; i++) {
         const struct piece *piece = &state->pieces.list[state->pieces.head + i];
         enum layer layer = layer_of(self, state, piece);
@@ -210,12 +232,18 @@ int window_spans(struct pass_breakdown *self, struct window_state *state, uint64
         /* A burst that is nothing of its own is blocked only while inside its calls. */
         bool is_burst = (layer == LAYER_BLOCKED || layer == LAYER_SYNC) && piece->busy_ns &&
                         piece->busy_ns < piece->end_ns - piece->start_ns;
-        if (layer == LAYER_LAUNCH)
-            bridge_launches(self->spans, &launching, piece, nr);
+        if (layer == LAYER_LAUNCH) {
+            if (works_until(&state->launching, piece))
+                reach(launcher, piece->start_ns);
+            state->launching = then(&state->launching, piece);
+            launcher = &self->spans[nr];
+        }
         if (layer != LAYER_MAX)
             self->spans[nr++] =
                 (struct span){start_ns, is_burst ? piece->start_ns + piece->busy_ns : piece->end_ns, layer};
     }
+    if (works_until(&state->launching, next_of_launcher(&state->pieces, nr_pieces)))
+        reach(launcher, to_ns);
     if (!state->ranges) /* what is done between two reads of a batch belongs to fetching it */
         layers_join(self->spans, nr, LAYER_DATA, TH_JOIN_NS);
     layers_join(self->spans, nr, LAYER_LAUNCH, TH_LAUNCH_JOIN_NS);
