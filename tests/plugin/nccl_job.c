@@ -1,11 +1,11 @@
 /* nccl_job.c - a job whose NCCL is in itself: loads the plugin of NCCL_PROFILER_PLUGIN as NCCL does, and calls it as
  * NCCL does for two ranks in one process.
  *
- *   nccl_job VERSION COUNT [reload] [threads] [quick]
+ *   nccl_job VERSION COUNT [reload] [threads] [quick] [bare]
  *
  * COUNT all-reduces of 1000 floats on each rank, with proxy work of two channels to the other one, whatever is asked
  * for. reload: all of it twice, with the plugin closed in between. threads: the communicators are made at once. quick:
- * leaves without destroying them. Prints the masks. */
+ * leaves without destroying them. bare: no proxy work. Prints the masks. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static bool is_given(int argc, char **argv, const char *word)
     return false;
 }
 
-static int run(int version, unsigned count, bool threads, bool quick)
+static int run(int version, unsigned count, bool threads, bool quick, bool bare)
 {
     char symbol[32];
     void *lib = dlopen(getenv("NCCL_PROFILER_PLUGIN"), RTLD_NOW | RTLD_LOCAL);
@@ -62,7 +62,7 @@ static int run(int version, unsigned count, bool threads, bool quick)
 
     for (uint64_t seq = 0; seq < count; seq++)
         for (int i = 0; i < 2; i++)
-            play_allreduce(&r[i].player, r[i].context, i, seq, 1000, 2, 1 - i);
+            play_allreduce(&r[i].player, r[i].context, i, seq, 1000, 2, bare ? -1 : 1 - i);
     if (quick)
         return 0;
     for (int i = 0; i < 2; i++)
@@ -82,7 +82,8 @@ int main(int argc, char **argv)
     int version = atoi(argv[1]), rc = 0;
     unsigned count = (unsigned)atoi(argv[2]);
     for (int round = 0; rc == 0 && round < (is_given(argc, argv, "reload") ? 2 : 1); round++)
-        rc = run(version, count, is_given(argc, argv, "threads"), is_given(argc, argv, "quick"));
+        rc = run(version, count, is_given(argc, argv, "threads"), is_given(argc, argv, "quick"),
+                 is_given(argc, argv, "bare"));
     fflush(stdout);
     return rc;
 }
