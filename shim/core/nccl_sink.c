@@ -1,6 +1,7 @@
 /* nccl_sink.c - the core's side of shim/nccl_sink.h: what a profiler plugin tells, from any thread of NCCL's. */
 #include "shim/nccl_sink.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "shim/core/anchor.h"
@@ -171,6 +172,15 @@ static void no_gates(enum shim_gate gate, const int *to)
 {
 }
 
+static const struct shim_preload alone = {tls_of_our_own, no_gates, NULL};
+
+/* Without the preload nobody brings LTTng over a fork: the child is silent, also when it ends. */
+static void silence_child(void)
+{
+    if (process.preload == &alone)
+        atomic_store(&process.fork_pending, 2);
+}
+
 static const struct nccl_sink sink = {
     .version = NCCL_SINK_VERSION,
     .calls = &lttng_ust_tracepoint_trshim___coll.state,
@@ -190,8 +200,10 @@ __attribute__((visibility("default"))) const struct nccl_sink *trshim_nccl_sink(
 
 const struct nccl_sink *trshim_nccl_sink(uint32_t version)
 {
-    static const struct shim_preload alone = {tls_of_our_own, no_gates, NULL};
+    static atomic_bool watches_fork;
     if (version != NCCL_SINK_VERSION || !core_started(&alone) || process.excluded)
         return NULL;
+    if (process.preload == &alone && !atomic_exchange(&watches_fork, true))
+        (void)pthread_atfork(NULL, NULL, silence_child);
     return &sink;
 }

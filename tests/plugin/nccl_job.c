@@ -1,16 +1,18 @@
 /* nccl_job.c - a job whose NCCL is in itself: loads the plugin of NCCL_PROFILER_PLUGIN as NCCL does, and calls it as
  * NCCL does for two ranks in one process.
  *
- *   nccl_job VERSION COUNT [reload] [threads] [quick] [bare]
+ *   nccl_job VERSION COUNT [reload] [threads] [quick] [bare] [forks]
  *
  * COUNT all-reduces of 1000 floats on each rank, with proxy work of two channels to the other one, whatever is asked
  * for. reload: all of it twice, with the plugin closed in between. threads: the communicators are made at once. quick:
- * leaves without destroying them. bare: no proxy work. Prints the masks. */
+ * leaves without destroying them. bare: no proxy work. forks: a child in
+ * the middle goes on as if it could, and ends by exit(). Prints the masks. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/plugin/player.h"
@@ -39,7 +41,21 @@ static bool is_given(int argc, char **argv, const char *word)
     return false;
 }
 
-static int run(int version, unsigned count, bool threads, bool quick, bool bare)
+/* NCCL does not live in a fork child, but its plugin must not mind. */
+static int fork_child(struct rank r[2])
+{
+    int status = 1;
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 2; i++)
+            play_allreduce(&r[i].player, r[i].context, i, 0, 1000, 2, 1 - i);
+        usleep(600000); /* a tender, if there were one, would look */
+        exit(0);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child ? status : 1;
+}
+
+static int run(int version, unsigned count, bool threads, bool quick, bool bare, bool forks)
 {
     char symbol[32];
     void *lib = dlopen(getenv("NCCL_PROFILER_PLUGIN"), RTLD_NOW | RTLD_LOCAL);
@@ -60,9 +76,12 @@ static int run(int version, unsigned count, bool threads, bool quick, bool bare)
         pthread_join(thread[i], NULL);
     printf("mask %#x\n", (unsigned)mask);
 
-    for (uint64_t seq = 0; seq < count; seq++)
+    for (uint64_t seq = 0; seq < count; seq++) {
+        if (forks && seq == count / 2 && fork_child(r) != 0)
+            return 4;
         for (int i = 0; i < 2; i++)
             play_allreduce(&r[i].player, r[i].context, i, seq, 1000, 2, bare ? -1 : 1 - i);
+    }
     if (quick)
         return 0;
     for (int i = 0; i < 2; i++)
@@ -83,7 +102,7 @@ int main(int argc, char **argv)
     unsigned count = (unsigned)atoi(argv[2]);
     for (int round = 0; rc == 0 && round < (is_given(argc, argv, "reload") ? 2 : 1); round++)
         rc = run(version, count, is_given(argc, argv, "threads"), is_given(argc, argv, "quick"),
-                 is_given(argc, argv, "bare"));
+                 is_given(argc, argv, "bare"), is_given(argc, argv, "forks"));
     fflush(stdout);
     return rc;
 }

@@ -43,6 +43,14 @@ is "closed and loaded again, ranks at once" "$(summary "$scratch/reload" | sed -
 record "$scratch/quick" env -u LD_PRELOAD "$job" 6 25 quick >"$scratch/out"
 is "left without destroying the communicators" "$(summary "$scratch/quick")" "$want"
 
+for how in with alone; do
+    record "$scratch/forks-$how" env $([ $how = with ] || echo -u LD_PRELOAD) timeout 30 "$job" 6 25 forks >"$scratch/out"
+    is "a fork child, $how: the job's status" "$?" 0
+    is "a fork child, $how: its parent's calls, none of its own" "$(summary "$scratch/forks-$how")" "$want"
+    is "a fork child, $how: each process ends once" "$("$TR" events "$scratch/forks-$how" | grep -o ' exit pid=[0-9]*' | sort | uniq -d)" ""
+    is "a fork child, $how: one process calls NCCL" "$("$TR" events "$scratch/forks-$how" | grep -o ' coll pid=[0-9]*' | sort -u | wc -l)" 1
+done
+
 # What NCCL is asked for follows the level; nothing is asked for while nobody listens.
 mask() { timeout 60 "$TR" record --no-report --level "$1" -o "$scratch/level-$1" -- env ${2:+"$2"} "$job" 6 2 2>/dev/null; }
 is "level light asks NCCL for nothing" "$(mask light)" "mask 0"
