@@ -42,6 +42,11 @@ static int write_shard(const char *path)
     return fclose(f) ? complain("write", path) : 0;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+    return remove(path);
+}
+
 static int make_folder(struct options *o)
 {
     char path[700];
@@ -61,6 +66,10 @@ static int make_folder(struct options *o)
         if (access(path, F_OK) && write_shard(path))
             return 1;
     }
+    snprintf(path, sizeof(path), "%s/store", o->dir);
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS); /* of a run before: its ids lead nowhere */
+    if (mkdir(path, 0700))
+        return complain("create", path);
     for (int host = 0; host < o->hosts; host++) {
         snprintf(path, sizeof(path), "%s/node-%d", o->dir, host);
         if (mkdir(path, 0700) && errno != EEXIST)
@@ -71,77 +80,9 @@ static int make_folder(struct options *o)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-    return remove(path);
-}
-
-/* ---- What the boards of a host tell of themselves: a throttled one holds its clock down, longer and longer
- * --------------- */
-static void write_scenario(const struct options *o, int host, uint64_t elapsed_ns)
-{
-    int per_host = o->ranks / o->hosts, rank = o->faults[FAULT_THROTTLED].rank;
-    char path[600], temporary[620];
-    snprintf(path, sizeof(path), "%s/node-%d/nvml", o->dir, host);
-    snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-    FILE *f = fopen(temporary, "we");
-    if (!f)
-        return;
-    for (int local = 0; local < per_host; local++)
-        if (o->faults[FAULT_THROTTLED].on && (rank < 0 || rank == host * per_host + local))
-            fprintf(f, "%d sm_clock %.0f\n%d throttle_reasons 0x40\n%d temperature 88\n%d violation_thermal_ns %llu\n",
-                    local, 1980 / o->faults[FAULT_THROTTLED].size, local, local, local, (unsigned long long)elapsed_ns);
-    fclose(f);
-    rename(temporary, path);
-}
-
-static void write_scenarios(const struct options *o, uint64_t elapsed_ns)
-{
-    for (int host = 0; host < o->hosts; host++)
-        write_scenario(o, host, elapsed_ns);
-}
-
 /* ---- Ranks
  * ---------------------------------------------------------------------------------------------------------------------
  */
-static void set_number(const char *name, int value)
-{
-    char text[32];
-    snprintf(text, sizeof(text), "%d", value);
-    setenv(name, text, 1);
-}
-
-static double products_reach(const struct options *o, int rank)
-{
-    double reached = 0.7;
-    if (o->faults[FAULT_MFU].on && (o->faults[FAULT_MFU].rank < 0 || o->faults[FAULT_MFU].rank == rank))
-        reached = o->faults[FAULT_MFU].size;
-    if (o->faults[FAULT_THROTTLED].on &&
-        (o->faults[FAULT_THROTTLED].rank < 0 || o->faults[FAULT_THROTTLED].rank == rank))
-        reached /= o->faults[FAULT_THROTTLED].size;
-    return reached;
-}
-
-static void set_environment(const struct options *o, int rank)
-{
-    int per_host = o->ranks / o->hosts, host = rank / per_host;
-    char text[1100];
-    set_number("RANK", rank);
-    set_number("WORLD_SIZE", o->ranks);
-    set_number("LOCAL_RANK", rank % per_host);
-    set_number("LOCAL_WORLD_SIZE", per_host);
-    setenv("MASTER_ADDR", "127.0.0.1", 1);
-    setenv("MASTER_PORT", "29500", 1);
-    if (o->hosts > 1) {
-        snprintf(text, sizeof(text), "node-%d", host);
-        setenv("NCCL_HOSTID", text, 1);
-    }
-    snprintf(text, sizeof(text), "%s/node-%d", o->dir, host);
-    setenv("SIM_DIR", text, 1);
-    snprintf(text, sizeof(text), "%g", products_reach(o, rank));
-    setenv("SIM_GEMM_REACHED", text, 1);
-}
-
 /* What looks a library up by name (a recorder: libcupti, NVML) finds those that the job uses: beside the program. */
 static void set_library_path(void)
 {
@@ -166,7 +107,7 @@ static pid_t start_rank(const struct options *o, int rank, int options_fd, char 
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    set_environment(o, rank);
+    scenario_environment(o, rank);
     lseek(options_fd, 0, SEEK_SET);
     if (options_fd != OPTIONS_FD)
         dup2(options_fd, OPTIONS_FD);
@@ -204,7 +145,7 @@ static int wait_for_ranks(const struct options *o, pid_t *pids)
         if (pid <= 0) {
             nanosleep(&(struct timespec){0, 100000000}, NULL);
             if (o->faults[FAULT_THROTTLED].on)
-                write_scenarios(o, now_ns() - begun);
+                scenario_write(o, now_ns() - begun);
             continue;
         }
         left--;
@@ -252,7 +193,7 @@ static int run_job(struct options *o, char *name)
     int fd = memfd_create("options", 0);
     if (o->ranks > RANKS_MAX || make_folder(o) || fd < 0 || write(fd, o, sizeof(*o)) != sizeof(*o))
         return 1;
-    write_scenarios(o, 0);
+    scenario_write(o, 0);
     set_library_path();
     signal(SIGINT, stop);
     signal(SIGTERM, stop);

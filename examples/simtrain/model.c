@@ -70,6 +70,8 @@ static void host_work(const struct rank *r)
 static void launch(struct rank *r, enum kernel k, double factor)
 {
     double us = fault_here(r, FAULT_LAUNCHES) ? 6 : kernels[k].us * factor;
+    if (k != ADAM)
+        factor *= r->share, us *= r->share;
     if (fault_here(r, FAULT_MFU))
         us /= 2; /* so that products still make up most of the step */
     double spread = 0.98 + 0.04 * (double)(mix(r->o->seed, mix((uint64_t)r->rank, count++)) % 1000) / 1000;
@@ -83,7 +85,7 @@ static void launch(struct rank *r, enum kernel k, double factor)
 /* columns: of the weight, `inner`: what is summed over. */
 static void product(struct rank *r, int columns, int inner)
 {
-    int tokens = TOKENS;
+    int tokens = (int)(TOKENS * r->share);
     if (fault_here(r, FAULT_LAUNCHES))
         tokens = 64; /* a small product costs what the least one costs */
     if (fault_here(r, FAULT_MFU))
@@ -100,18 +102,23 @@ static double attention_factor(const struct rank *r)
     return fault_here(r, FAULT_UNBALANCED) ? fault_size(r, FAULT_UNBALANCED) : 1;
 }
 
+/* What ranks that share a layer tell each other in it, forward and backward: the tokens of each are gathered for the
+ * attention, its result is scattered again, and that of the second half is summed up. */
 void model_forward(struct rank *r, int layer)
 {
-    if (layer == 0)
+    if (layer == 0 && r->pp.rank == 0)
         launch(r, EMBEDDING, 1);
     launch(r, NORM, 1);
+    comms_tensor(r, TENSOR_GATHER);
     product(r, 3 * WIDTH, WIDTH);
     launch(r, ATTENTION, attention_factor(r));
     product(r, WIDTH, WIDTH);
+    comms_tensor(r, TENSOR_SCATTER);
     launch(r, NORM, 1);
     product(r, 4 * WIDTH, WIDTH);
     launch(r, ELEMENTWISE, 1);
     product(r, WIDTH, 4 * WIDTH);
+    comms_tensor(r, TENSOR_REDUCE);
 }
 
 void model_loss(struct rank *r)
@@ -127,19 +134,21 @@ void model_backward(struct rank *r, int layer)
     }
     launch(r, ELEMENTWISE, 1.5);
     launch(r, NORM, 2);
+    comms_tensor(r, TENSOR_GATHER);
     for (int i = 0; i < 2; i++)
         product(r, WIDTH, WIDTH);
     launch(r, ATTENTION_BACKWARD, attention_factor(r));
     for (int i = 0; i < 2; i++)
         product(r, 3 * WIDTH, WIDTH);
+    comms_tensor(r, TENSOR_SCATTER);
     launch(r, NORM, 2);
-    if (layer == 0)
+    if (layer == 0 && r->pp.rank == 0)
         launch(r, EMBEDDING, 1);
 }
 
 void model_optimizer(struct rank *r)
 {
-    for (int i = 0; i < r->o->layers; i++)
+    for (int i = 0; i < r->layers; i++)
         launch(r, ADAM, 1);
     r->flop = r->step_flop;
     r->step_flop = 0;

@@ -19,7 +19,7 @@ static const struct {
 
 bool fault_here(const struct rank *r, enum fault f)
 {
-    return r->o->faults[f].on && (r->o->faults[f].rank < 0 || r->o->faults[f].rank == r->rank);
+    return fault_on(r->o, f, r->rank);
 }
 
 double fault_size(const struct rank *r, enum fault f)
@@ -30,9 +30,15 @@ double fault_size(const struct rank *r, enum fault f)
 static void usage(void)
 {
     puts("usage: simtrain [--ranks N] [--hosts N] [--steps N] [--layers N] [--workers N] [--seed N]\n"
+         "                [--tp N] [--pp N] [--micro N] [--gpipe] [--gradient-mb N] [--bucket-mb N] [--coalesce N]\n"
          "                [--batch-mb N] [--checkpoint-every STEPS] [--checkpoint-mb N] [--marks none|nvtx|step]\n"
          "                [--dir DIR] [--truth FILE] [--fault ID[:rank=R][:size=V]]...\n\n"
-         "A training job on the simulated node. Faults, with what their size is:");
+         "A training job on the simulated node. Ranks are spread over hosts; --tp of them share a layer, --pp stages\n"
+         "pass on --micro micro-batches, and the others share nothing but the weights. Gradients are --gradient-mb a\n"
+         "layer (0: ranks that share only weights go apart), sent as soon as there are --bucket-mb of them, by "
+         "--coalesce\n"
+         "all-reduces in one launch.\n"
+         "Faults, with what their size is:");
     for (int i = 0; i < FAULT_MAX; i++)
         printf("  %-22s %g %s\n", faults[i].name, faults[i].size, faults[i].what);
 }
@@ -76,10 +82,24 @@ static int put(char *target, size_t size, const char *text)
     return snprintf(target, size, "%s", text) < (int)size ? 0 : wrong("too long", text);
 }
 
-static int check(struct options *o)
+static int check_shape(const struct options *o)
 {
     if (o->ranks < 1 || o->hosts < 1 || o->steps < 1 || o->layers < 1 || o->workers < 0 || o->ranks % o->hosts)
         return wrong("needs at least one rank, host, step and layer, and as many ranks on each host", "options");
+    if (o->tp < 1 || o->pp < 1 || o->micro < 1 || o->coalesce < 1 || o->ranks % (o->tp * o->pp) || o->layers % o->pp)
+        return wrong("--tp times --pp must divide the ranks, --pp the layers, and there is one micro-batch at least",
+                     "options");
+    return 0;
+}
+
+static int check(struct options *o)
+{
+    if (o->faults[FAULT_BUBBLE].on)
+        o->micro = (int)o->faults[FAULT_BUBBLE].size;
+    if (o->micro == 0) /* not told */
+        o->micro = o->pp > 1 ? 4 * o->pp : 1;
+    if (check_shape(o))
+        return -1;
     for (int f = 0; f < FAULT_MAX; f++) {
         if (o->faults[f].rank == -2)
             o->faults[f].rank = o->ranks - 1;
@@ -89,79 +109,103 @@ static int check(struct options *o)
     return 0;
 }
 
+/* ---- The command line as a table: what an option sets, and what its number counts
+ * ---------------------------------------- */
+struct setting {
+    const char *name;
+    int *number;
+    size_t *bytes; /* told in MB */
+};
+
+#define SETTINGS_MAX 16
+enum {
+    OPTION_SETTING = 256,
+    OPTION_SEED = 512,
+    OPTION_MARKS,
+    OPTION_DIR,
+    OPTION_TRUTH,
+    OPTION_FAULT,
+    OPTION_GPIPE,
+    OPTION_HELP
+};
+
+static size_t settings_of(struct options *o, struct setting ret[SETTINGS_MAX])
+{
+    const struct setting all[] = {{"ranks", &o->ranks, 0},
+                                  {"hosts", &o->hosts, 0},
+                                  {"steps", &o->steps, 0},
+                                  {"layers", &o->layers, 0},
+                                  {"workers", &o->workers, 0},
+                                  {"tp", &o->tp, 0},
+                                  {"pp", &o->pp, 0},
+                                  {"micro", &o->micro, 0},
+                                  {"coalesce", &o->coalesce, 0},
+                                  {"checkpoint-every", &o->checkpoint_every, 0},
+                                  {"batch-mb", 0, &o->batch_bytes},
+                                  {"gradient-mb", 0, &o->gradient_bytes},
+                                  {"bucket-mb", 0, &o->bucket_bytes},
+                                  {"checkpoint-mb", 0, &o->checkpoint_bytes}};
+    memcpy(ret, all, sizeof(all));
+    return sizeof(all) / sizeof(all[0]);
+}
+
+static int take(struct options *o, int option, const char *value)
+{
+    switch (option) {
+    case OPTION_SEED:
+        o->seed = strtoull(value, NULL, 10);
+        return 0;
+    case OPTION_MARKS:
+        return parse_marks(o, value);
+    case OPTION_DIR:
+        o->keep = true;
+        return put(o->dir, sizeof(o->dir), value);
+    case OPTION_TRUTH:
+        return put(o->truth, sizeof(o->truth), value);
+    case OPTION_FAULT:
+        return parse_fault(o, value);
+    case OPTION_GPIPE:
+        o->gpipe = true;
+        return 0;
+    case OPTION_HELP:
+        usage();
+        return 1;
+    default:
+        return -1;
+    }
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
-    static const struct option longs[] = {{"ranks", 1, 0, 'r'},
-                                          {"hosts", 1, 0, 'H'},
-                                          {"steps", 1, 0, 's'},
-                                          {"layers", 1, 0, 'l'},
-                                          {"workers", 1, 0, 'w'},
-                                          {"seed", 1, 0, 'S'},
-                                          {"batch-mb", 1, 0, 'b'},
-                                          {"checkpoint-every", 1, 0, 'c'},
-                                          {"checkpoint-mb", 1, 0, 'C'},
-                                          {"marks", 1, 0, 'm'},
-                                          {"dir", 1, 0, 'd'},
-                                          {"truth", 1, 0, 't'},
-                                          {"fault", 1, 0, 'f'},
-                                          {"help", 0, 0, 'h'},
-                                          {0}};
+    struct option longs[SETTINGS_MAX + 8] = {{"seed", 1, 0, OPTION_SEED},   {"marks", 1, 0, OPTION_MARKS},
+                                             {"dir", 1, 0, OPTION_DIR},     {"truth", 1, 0, OPTION_TRUTH},
+                                             {"fault", 1, 0, OPTION_FAULT}, {"gpipe", 0, 0, OPTION_GPIPE},
+                                             {"help", 0, 0, OPTION_HELP}};
+    struct setting settings[SETTINGS_MAX];
     *o = (struct options){.ranks = 2,
                           .hosts = 1,
                           .steps = 120,
                           .layers = 16,
                           .workers = 2,
+                          .tp = 1,
+                          .pp = 1,
+                          .coalesce = 1,
+                          .gradient_bytes = 24000000,
+                          .bucket_bytes = 24000000,
                           .batch_bytes = 8000000,
                           .checkpoint_every = 50,
                           .checkpoint_bytes = 72u << 20};
+    size_t nr = settings_of(o, settings);
+    for (size_t i = 0; i < nr; i++)
+        longs[7 + i] = (struct option){settings[i].name, 1, 0, OPTION_SETTING + (int)i};
     for (int c, error; (c = getopt_long(argc, argv, "", longs, NULL)) != -1;) {
-        error = c == '?' ? -1 : 0;
-        switch (c) {
-        case 'r':
-            o->ranks = atoi(optarg);
-            break;
-        case 'H':
-            o->hosts = atoi(optarg);
-            break;
-        case 's':
-            o->steps = atoi(optarg);
-            break;
-        case 'l':
-            o->layers = atoi(optarg);
-            break;
-        case 'w':
-            o->workers = atoi(optarg);
-            break;
-        case 'S':
-            o->seed = strtoull(optarg, NULL, 10);
-            break;
-        case 'b':
-            o->batch_bytes = (size_t)(atof(optarg) * 1e6);
-            break;
-        case 'c':
-            o->checkpoint_every = atoi(optarg);
-            break;
-        case 'C':
-            o->checkpoint_bytes = (size_t)(atof(optarg) * 1e6);
-            break;
-        case 'm':
-            error = parse_marks(o, optarg);
-            break;
-        case 'd':
-            error = put(o->dir, sizeof(o->dir), optarg);
-            o->keep = true;
-            break;
-        case 't':
-            error = put(o->truth, sizeof(o->truth), optarg);
-            break;
-        case 'f':
-            error = parse_fault(o, optarg);
-            break;
-        case 'h':
-            usage();
-            return 1;
-        }
-        if (error)
+        bool setting = c >= OPTION_SETTING && c < OPTION_SETTING + (int)nr;
+        const struct setting *s = &settings[setting ? c - OPTION_SETTING : 0];
+        if (setting && s->number)
+            *s->number = atoi(optarg);
+        else if (setting)
+            *s->bytes = (size_t)(atof(optarg) * 1e6);
+        else if ((error = take(o, c, optarg)))
             return error;
     }
     return optind < argc ? wrong("not an option", argv[optind]) : check(o);

@@ -16,7 +16,7 @@ static struct {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int wanted, done; /* steps; wanted < 0: stop */
+    int wanted, done; /* micro-batches; wanted < 0: stop */
 } backward = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .wanted = 0, .done = 0};
 
 static bool backward_wanted(void)
@@ -53,21 +53,33 @@ static void *backward_run(void *p)
     truth_enter(STATE_HOST);
     while (enter_backward()) {
         sim_set_tag((uint32_t)r->step + 1);
-        for (int i = r->o->layers - 1; i >= 0; i--)
+        for (int i = r->layers - 1; i >= 0; i--) {
             model_backward(r, i);
+            if (pipeline_last_micro(r))
+                comms_gradients(r, i);
+        }
         backward_finished();
     }
     return NULL;
 }
 
-static void backward_step(int wanted)
+/* units: of work so far; negative: no more. */
+static void backward_give(int units)
 {
     pthread_mutex_lock(&backward.lock);
-    backward.wanted = wanted;
+    backward.wanted = units;
     pthread_cond_broadcast(&backward.changed);
-    while (wanted > 0 && backward.done != backward.wanted)
+    while (units > 0 && backward.done != backward.wanted)
         pthread_cond_wait(&backward.changed, &backward.lock);
     pthread_mutex_unlock(&backward.lock);
+}
+
+void rank_backward(struct rank *r)
+{
+    static int units;
+    truth_other_thread(true);
+    backward_give(++units);
+    truth_other_thread(false);
 }
 
 /* ---- The step
@@ -125,7 +137,7 @@ static void copy_batch(struct rank *r, const void *batch)
     cudaStreamWaitEvent(r->compute, r->copied, 0);
 }
 
-static void look_at_loss(struct rank *r)
+void rank_look_at_loss(struct rank *r)
 {
     cudaMemcpyAsync(buffers.scalar, buffers.device[0], 4, cudaMemcpyDeviceToHost, r->compute);
     wait_stream(r->compute);
@@ -155,17 +167,12 @@ static void wait_for_step_before(struct rank *r)
 
 static void train_step(struct rank *r, const void *batch)
 {
+    if (fault_here(r, FAULT_HOST) && r->step % 3 == 0) /* it collects garbage */
+        busy_us(fault_size(r, FAULT_HOST) * 1e3);
     copy_batch(r, batch);
     memory_step(r);
-    for (int i = 0; i < r->o->layers; i++) {
-        model_forward(r, i);
-        if (fault_here(r, FAULT_SYNCS))
-            look_at_loss(r);
-    }
-    model_loss(r);
-    truth_other_thread(true);
-    backward_step(r->step + 1);
-    truth_other_thread(false);
+    pipeline_step(r);
+    comms_wait_for_gradients(r);
     if (fault_here(r, FAULT_OFFLOAD))
         optimizer_on_host(r);
     else
@@ -190,10 +197,18 @@ static int train(struct rank *r)
         marks_step_end(r);
     }
     wait_stream(r->compute);
+    comms_drain(r);
     checkpoint_finish();
     if (l)
         loader_stop(l);
     return l ? 0 : 1;
+}
+
+/* The whole job cannot go on without this rank: its launcher ends the others. */
+void rank_failed(const struct rank *r, const char *what, const char *why)
+{
+    fprintf(stderr, "simtrain: rank %d: %s: %s\n", r->rank, what, why);
+    exit(1);
 }
 
 static int check(int error, const char *what)
@@ -213,6 +228,7 @@ int rank_run(const struct options *o, int rank)
     cudaEventCreateWithFlags(&r.copied, NO_TIMING);
     cudaEventCreateWithFlags(&r.step_done[0], NO_TIMING);
     cudaEventCreateWithFlags(&r.step_done[1], NO_TIMING);
+    comms_init(&r);
     model_init(&r);
     if (check(buffers_init(&r) || checkpoint_init(&r) ? 2 : 0, "buffers"))
         return 1;
@@ -221,7 +237,7 @@ int rank_run(const struct options *o, int rank)
     if (pthread_create(&backward.thread, NULL, backward_run, &r))
         return 1;
     int status = train(&r);
-    backward_step(-1);
+    backward_give(-1);
     pthread_join(backward.thread, NULL);
     char path[600];
     snprintf(path, sizeof(path), "%s/truth.%d", o->dir, rank);
@@ -229,5 +245,6 @@ int rank_run(const struct options *o, int rank)
         fprintf(stderr, "simtrain: cannot write %s\n", path);
         return 1;
     }
+    comms_finish(&r);
     return status;
 }

@@ -1,12 +1,14 @@
-/* truth.c - what really happened, by the report's definitions, from the engine's own log of operations and from what
- * the threads say they do: for each step the window on the device, and how its time splits up. Shares nothing with
- * trshim. */
+/* truth.c - what really happened, by the report's definitions, from the engine's own log of operations, from what the
+ * simulated NCCL says of its kernels, and from what the threads say they do: for each step the window on the device,
+ * and how its time splits up. Shares nothing with trshim. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "examples/simtrain/intervals.h"
 #include "examples/simtrain/job.h"
 #include "tests/sim/engine/engine.h"
+#include "tests/sim/nccl/truth.h"
 
 struct change { /* from ns on the thread is in this state; delegated: what the backward thread does counts */
     uint64_t ns;
@@ -40,6 +42,7 @@ void truth_init(void)
 {
     own = &main_log;
     sim_log_start();
+    sim_nccl_truth_start();
 }
 
 void truth_anchor(int step)
@@ -109,88 +112,86 @@ static void add_states(struct log *l, uint64_t from, uint64_t to, state_times ti
     }
 }
 
-/* ---- Intervals on the device
- * ---------------------------------------------------------------------------------------------- */
-struct interval {
-    uint64_t start, end;
+/* ---- What ran on the device
+ * ------------------------------------------------------------------------------------------------------ */
+struct device {
+    struct set kernels, communication, copies;
+    struct set moving;    /* a kernel of NCCL has all it depends on, and moves bytes */
+    struct set in_stages; /* one that passes on between stages has not */
 };
 
-struct set { /* ascending, apart from each other */
-    struct interval *all;
-    size_t nr;
-};
-
-static int by_start(const void *a, const void *b)
+/* What has to be decided by others is a kernel of NCCL. */
+static bool communicates(const struct sim_op *op)
 {
-    const struct interval *x = a, *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
+    return op->kind == SIM_OP_KERNEL && op->decide;
 }
 
-static struct set set_of(struct sim_op **ops, size_t nr, bool kernels)
+static void add_rows(struct device *d, const struct rank *r, const struct sim_nccl_truth *rows, size_t nr)
 {
-    struct set s = {calloc(nr + 1, sizeof(struct interval)), 0};
-    if (!s.all)
-        abort();
-    for (size_t i = 0; i < nr; i++)
-        if ((ops[i]->kind == SIM_OP_KERNEL) == kernels && ops[i]->end > ops[i]->start)
-            s.all[s.nr++] = (struct interval){ops[i]->start, ops[i]->end};
-    qsort(s.all, s.nr, sizeof(s.all[0]), by_start);
-    size_t kept = 0;
-    for (size_t i = 0; i < s.nr; i++)
-        if (kept && s.all[i].start <= s.all[kept - 1].end)
-            s.all[kept - 1].end = s.all[i].end > s.all[kept - 1].end ? s.all[i].end : s.all[kept - 1].end;
-        else
-            s.all[kept++] = s.all[i];
-    s.nr = kept;
-    return s;
-}
-
-/* First interval that ends after ns. */
-static size_t first_after(const struct set *s, uint64_t ns)
-{
-    size_t low = 0, high = s->nr;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (s->all[middle].end <= ns)
-            low = middle + 1;
-        else
-            high = middle;
+    uint32_t stages = r->pp.comm ? sim_stream_id(sim_stream_of(r->pp.stream)) : UINT32_MAX;
+    for (size_t i = 0; i < nr; i++) {
+        uint64_t ready = rows[i].all_ready_ns < rows[i].end_ns ? rows[i].all_ready_ns : rows[i].end_ns;
+        set_add(&d->moving, ready, rows[i].end_ns);
+        if (rows[i].stream_id == stages)
+            set_add(&d->in_stages, rows[i].start_ns, ready);
     }
-    return low;
 }
 
-/* Whether ns lies in the set; *ret_until: how long that stays so. */
-static bool inside(const struct set *s, uint64_t ns, uint64_t *ret_until)
+static struct device device_of(struct sim_op **ops, size_t nr, const struct rank *r)
 {
-    size_t i = first_after(s, ns);
-    if (i == s->nr) {
-        *ret_until = UINT64_MAX;
-        return false;
+    struct device d = {0};
+    size_t communications = 0;
+    for (size_t i = 0; i < nr; i++) {
+        bool kernel = ops[i]->kind == SIM_OP_KERNEL;
+        communications += communicates(ops[i]);
+        set_add(communicates(ops[i]) ? &d.communication : kernel ? &d.kernels : &d.copies, ops[i]->start, ops[i]->end);
     }
-    bool in = s->all[i].start <= ns;
-    *ret_until = in ? s->all[i].end : s->all[i].start;
-    return in;
+    struct sim_nccl_truth *rows;
+    size_t nr_rows = sim_nccl_truth_take(&rows);
+    if (nr_rows != communications) {
+        fprintf(stderr, "simtrain: rank %d: %zu kernels of NCCL ran, it tells of %zu\n", r->rank, communications,
+                nr_rows);
+        abort(); /* a truth with holes is none */
+    }
+    add_rows(&d, r, rows, nr_rows);
+    free(rows);
+    for (struct set *s = &d.kernels; s <= &d.in_stages; s++)
+        set_order(s);
+    return d;
+}
+
+static void device_free(struct device *d)
+{
+    for (struct set *s = &d->kernels; s <= &d->in_stages; s++)
+        free(s->all);
 }
 
 struct window {
     uint64_t start, end;
-    int64_t compute, copy_exposed;
+    int64_t compute, exposed, wait, bubble, overlapped, copy_exposed;
     state_times idle, host; /* host: of the whole window, whatever the device did */
 };
 
-static void split(struct window *w, const struct set *kernels, const struct set *copies)
+static void split(struct window *w, const struct device *d)
 {
     for (uint64_t at = w->start; at < w->end;) {
-        uint64_t until_kernel, until_copy;
-        bool kernel = inside(kernels, at, &until_kernel), copy = inside(copies, at, &until_copy);
-        uint64_t until = until_kernel < until_copy ? until_kernel : until_copy;
-        until = until < w->end ? until : w->end;
-        if (kernel)
-            w->compute += (int64_t)(until - at);
-        else if (copy)
-            w->copy_exposed += (int64_t)(until - at);
-        else
+        uint64_t until = w->end;
+        bool kernel = set_has(&d->kernels, at, &until), communication = set_has(&d->communication, at, &until);
+        bool copy = set_has(&d->copies, at, &until), moving = set_has(&d->moving, at, &until);
+        bool stages = set_has(&d->in_stages, at, &until);
+        int64_t ns = (int64_t)(until - at);
+        if (kernel) {
+            w->compute += ns;
+            w->overlapped += communication ? ns : 0;
+        } else if (communication) {
+            w->exposed += ns;
+            w->wait += moving ? 0 : ns;
+            w->bubble += !moving && stages ? ns : 0;
+        } else if (copy) {
+            w->copy_exposed += ns;
+        } else {
             add_states(&main_log, at, until, w->idle);
+        }
         at = until;
     }
     add_states(&main_log, w->start, w->end, w->host);
@@ -203,7 +204,7 @@ static uint32_t main_stream(struct sim_op **ops, size_t nr)
     static uint64_t busy[4096];
     uint32_t best = 0;
     for (size_t i = 0; i < nr; i++)
-        if (ops[i]->kind == SIM_OP_KERNEL && ops[i]->stream_id < 4096) {
+        if (ops[i]->kind == SIM_OP_KERNEL && !communicates(ops[i]) && ops[i]->stream_id < 4096) {
             busy[ops[i]->stream_id] += ops[i]->end - ops[i]->start;
             if (busy[ops[i]->stream_id] > busy[best])
                 best = ops[i]->stream_id;
@@ -231,15 +232,30 @@ static uint64_t *window_starts(struct sim_op **ops, size_t nr, int steps)
 
 static void write_step(FILE *f, const struct rank *r, int step, const struct window *w)
 {
-    fprintf(f,
-            "{\"step\":%d,\"rank\":%d,\"start_ns\":%llu,\"end_ns\":%llu,\"compute_ns\":%lld,\"comm_exposed_ns\":0,"
-            "\"comm_overlapped_ns\":0,\"copy_exposed_ns\":%lld,\"dataloader_ns\":%lld,\"checkpoint_ns\":%lld,\"sync_"
-            "ns\":%lld,"
-            "\"host_ns\":%lld,\"other_ns\":%lld,\"dataloader_host_wait_ns\":%lld,\"flop\":%llu}\n",
-            step, r->rank, (unsigned long long)w->start, (unsigned long long)w->end, (long long)w->compute,
-            (long long)w->copy_exposed, (long long)w->idle[STATE_DATALOADER], (long long)w->idle[STATE_CHECKPOINT],
-            (long long)w->idle[STATE_SYNC], (long long)w->idle[STATE_HOST], (long long)w->idle[STATE_IDLE],
-            (long long)w->host[STATE_DATALOADER], (unsigned long long)r->flop);
+    const struct {
+        const char *name;
+        int64_t value;
+    } fields[] = {{"step", step},
+                  {"rank", r->rank},
+                  {"start_ns", (int64_t)w->start},
+                  {"end_ns", (int64_t)w->end},
+                  {"compute_ns", w->compute},
+                  {"comm_exposed_ns", w->exposed},
+                  {"comm_wait_ns", w->wait},
+                  {"comm_transfer_ns", w->exposed - w->wait},
+                  {"pp_bubble_ns", w->bubble},
+                  {"comm_overlapped_ns", w->overlapped},
+                  {"copy_exposed_ns", w->copy_exposed},
+                  {"dataloader_ns", w->idle[STATE_DATALOADER]},
+                  {"checkpoint_ns", w->idle[STATE_CHECKPOINT]},
+                  {"sync_ns", w->idle[STATE_SYNC]},
+                  {"host_ns", w->idle[STATE_HOST]},
+                  {"other_ns", w->idle[STATE_IDLE]},
+                  {"dataloader_host_wait_ns", w->host[STATE_DATALOADER]},
+                  {"flop", (int64_t)r->flop}};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        fprintf(f, "%s\"%s\":%lld", i ? "," : "{", fields[i].name, (long long)fields[i].value);
+    fputs("}\n", f);
 }
 
 /* One line per step; the parent makes one document of all ranks'. */
@@ -250,19 +266,18 @@ int truth_write(const struct rank *r, const char *path)
     FILE *f = fopen(path, "we");
     if (!f)
         return -1;
-    struct set kernels = set_of(ops, nr, true), copies = set_of(ops, nr, false);
+    struct device device = device_of(ops, nr, r);
     int steps = anchored + 1;
     uint64_t *starts = window_starts(ops, nr, steps);
     for (int step = 0; step < steps; step++) {
         struct window w = {.start = starts[step], .end = starts[step + 1]};
-        split(&w, &kernels, &copies);
+        split(&w, &device);
         write_step(f, r, step, &w);
     }
     for (size_t i = 0; i < nr; i++)
         sim_op_unref(ops[i]);
     free(ops);
-    free(kernels.all);
-    free(copies.all);
+    device_free(&device);
     free(starts);
     return fclose(f);
 }

@@ -1,5 +1,11 @@
 #!/usr/bin/env python3
-"""check_truth.py - looks at simtrain's truth: sums FILE RANKS STEPS | same-compute FILE FILE RANK | fault FILE CLASS PERCENT."""
+"""check_truth.py - looks at simtrain's truth.
+
+sums FILE RANKS STEPS            windows join; classes add up to each, those of communication to theirs
+same-compute FILE FILE RANK      kernels take as long in both
+fault FILE CLASS PERCENT         rank 1 has that much of the class, and more than rank 0
+share FILE RANK CLASS LOW HIGH   that rank's part of the class, in percent
+bubble FILE STAGES MICROS        no stage waits less than the schedule says, when micro-batches are all alike"""
 import json
 import sys
 
@@ -16,7 +22,9 @@ def sums(path, ranks, count):
         assert [s["step"] for s in mine] == list(range(count)), "steps of rank %d: %d" % (rank, len(mine))
         for s in mine:
             assert sum(s[c + "_ns"] for c in CLASSES) == s["end_ns"] - s["start_ns"], s
-            assert all(s[c + "_ns"] >= 0 for c in CLASSES), s
+            assert all(value >= 0 for value in s.values()), s
+            assert s["comm_wait_ns"] + s["comm_transfer_ns"] == s["comm_exposed_ns"], s
+            assert s["pp_bubble_ns"] <= s["comm_wait_ns"] and s["comm_overlapped_ns"] <= s["compute_ns"], s
         for a, b in zip(mine, mine[1:]):
             assert a["end_ns"] == b["start_ns"] > a["start_ns"], (a, b)
 
@@ -37,6 +45,20 @@ def fault(path, name, percent):
     assert faulty >= percent and faulty > healthy
 
 
+def between(path, rank, name, low, high):
+    got = share(path, rank, name)
+    print("%s of rank %d: %.1f %%" % (name, rank, got))
+    assert low <= got <= high
+
+
+def bubble(path, stages, micros):
+    least = 100.0 * (stages - 1) / (micros + stages - 1)
+    for rank in sorted({s["rank"] for s in steps(path)}):
+        got = share(path, rank, "pp_bubble")
+        print("rank %d waits for other stages %.1f %%, the schedule: %.1f %%" % (rank, got, least))
+        assert 0.8 * least <= got <= 1.6 * least + 2
+
+
 def main(what, *args):
     if what == "sums":
         sums(args[0], int(args[1]), int(args[2]))
@@ -44,6 +66,10 @@ def main(what, *args):
         same_compute(args[0], args[1], int(args[2]))
     elif what == "fault":
         fault(args[0], args[1], float(args[2]))
+    elif what == "share":
+        between(args[0], int(args[1]), args[2], float(args[3]), float(args[4]))
+    elif what == "bubble":
+        bubble(args[0], int(args[1]), int(args[2]))
     else:
         sys.exit(__doc__)
 

@@ -71,7 +71,7 @@ $(SIM_OUT)/libc10_cuda-12.so: $(call obj,tests/sim/c10/libc10_cuda.c) $(SIM_OUT)
 SIMTRAIN_OBJS := $(call sim_objs,examples/simtrain/*.c)
 $(SIMTRAIN): $(SIMTRAIN_OBJS) $(SIM_OUT)/libcudart.so.13 $(SIM_OUT)/libcublas.so.13 $(SIM_OUT)/libc10_cuda.so
 $(SIMTRAIN)-cuda12: $(SIMTRAIN_OBJS) $(SIM_OUT)/libcudart.so.12 $(SIM_OUT)/libcublas.so.12 $(SIM_OUT)/libc10_cuda-12.so
-$(SIMTRAIN) $(SIMTRAIN)-cuda12: $(SIM_OUT)/libsimnode.so
+$(SIMTRAIN) $(SIMTRAIN)-cuda12: $(SIM_OUT)/libnccl.so.2 $(SIM_OUT)/libsimnode.so
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(SANFLAGS) -Wl,-rpath,'$$ORIGIN/../sim' -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
