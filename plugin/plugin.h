@@ -19,6 +19,7 @@
 #include "plugin/told.h"
 #include "plugin/words.h"
 #include "shim/nccl_sink.h"
+#include "traces/clock.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define SECOND 1000000000ull
@@ -53,13 +54,6 @@ struct plugin {
     atomic_uint dropped; /* events that found no room, not yet told to the core */
 };
 extern struct plugin plugin;
-
-static inline uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
 
 /* Whether somebody listens: a switch of the core's. */
 static inline bool is_on(const int *gate)

@@ -17,15 +17,14 @@
 #include "analysis/cmd/own_cost.h"
 #include "analysis/cmd/report.h"
 #include "analysis/report/units.h"
+#include "traces/clock.h"
 #include "traces/schema.h"
 
 #define REPORT_TIMEOUT_S 30
 
 static uint64_t now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    return now_ns() / 1000000;
 }
 
 /* True if somebody wants us to stop: a signal other than SIGCHLD came. */

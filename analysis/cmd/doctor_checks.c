@@ -21,14 +21,13 @@
 #include "analysis/cmd/record_options.h"
 #include "analysis/input/trace.h"
 #include "analysis/report/units.h"
+#include "traces/clock.h"
 #include "traces/session_buffers.h"
 #include "traces/session_daemon.h"
 
 static double now_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return (double)now_ns() * 1e-9;
 }
 
 /* ---- the tools and the buffers ---- */

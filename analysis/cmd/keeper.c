@@ -18,6 +18,7 @@
 
 #include "analysis/cmd/keeper_message.h"
 #include "analysis/cmd/keeper_session.h"
+#include "traces/clock.h"
 
 #define NS_PER_S 1000000000ull
 #define GRACE_NS (5 * NS_PER_S) /* from SIGTERM to the end: whoever sent it may send SIGKILL after 10 s */
@@ -208,14 +209,14 @@ static void read_signals(struct keeper *k)
     struct signalfd_siginfo info;
     while (read(k->fds[FD_SIGNAL].fd, &info, sizeof(info)) == sizeof(info))
         if (info.ssi_signo == SIGTERM && !k->term_at_ns)
-            k->term_at_ns = keeper_now_ns() + (nr_recorders(k) ? GRACE_NS : 0);
+            k->term_at_ns = now_ns() + (nr_recorders(k) ? GRACE_NS : 0);
 }
 
 static int poll_ms(const struct keeper *k)
 {
     if (k->session.over)
         return -1;
-    uint64_t now = keeper_now_ns(), next = keeper_session_next_ns(&k->session);
+    uint64_t now = now_ns(), next = keeper_session_next_ns(&k->session);
     if (k->term_at_ns && k->term_at_ns < next)
         next = k->term_at_ns;
     return next > now ? (int)((next - now + 999999) / 1000000) : 0;
@@ -235,7 +236,7 @@ static void serve(struct keeper *k)
         if (n > 0 && !k->session.over && k->fds[FD_LISTEN].revents)
             accept_client(k);
         keeper_session_tick(&k->session);
-        if (k->term_at_ns && keeper_now_ns() >= k->term_at_ns)
+        if (k->term_at_ns && now_ns() >= k->term_at_ns)
             keeper_session_end(&k->session, "the recorder was told to terminate");
     }
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "analysis/cmd/session_file.h"
+#include "traces/clock.h"
 #include "traces/session_error.h"
 #include "traces/session_metadata.h"
 #include "traces/session_prune.h"
@@ -33,13 +34,6 @@ static void on_alarm(int sig)
 {
     if (hanging_daemon > 0)
         kill(hanging_daemon, SIGKILL);
-}
-
-uint64_t keeper_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 /* ---- beginning ---- */
@@ -75,7 +69,7 @@ static int begin_recording(struct keeper_session *s, char **ret_error)
         return rc;
     s->recording = true;
     s->start_at_ns = 0;
-    s->summary.began_ns = keeper_now_ns();
+    s->summary.began_ns = now_ns();
     s->pruned_at_ns = s->summary.began_ns;
     s->prune_at_ns = s->options->max_size ? s->summary.began_ns + PRUNE_MIN_NS : 0;
     if (s->options->duration_ns)
@@ -137,7 +131,7 @@ int keeper_session_begin(struct keeper_session *s, const struct keeper_options *
     if (rc < 0)
         return rc;
     if (s->options->delay_ns)
-        s->start_at_ns = keeper_now_ns() + s->options->delay_ns;
+        s->start_at_ns = now_ns() + s->options->delay_ns;
     s->home.control->level = s->level;
     /* Who records a job that it starts itself has nobody to wake. */
     if (s->wake_fd >= 0 && s->options->stays)
@@ -151,7 +145,7 @@ int keeper_session_begin(struct keeper_session *s, const struct keeper_options *
  * speed at which it grew, half of what is free will be used. */
 static void prune(struct keeper_session *s)
 {
-    uint64_t max = s->options->max_size, before = s->size, now = keeper_now_ns();
+    uint64_t max = s->options->max_size, before = s->size, now = now_ns();
     uint64_t target = s->over ? max - PRUNE_RESERVE(max) / 4 : max - PRUNE_RESERVE(max);
     uint64_t since_ns = now - s->pruned_at_ns;
 
@@ -203,7 +197,7 @@ void keeper_session_end(struct keeper_session *s, const char *why)
     snprintf(s->summary.why, sizeof(s->summary.why), "%s", why);
     snprintf(s->summary.trace, sizeof(s->summary.trace), "%s", out->session);
     s->summary.level = s->level;
-    s->summary.ended_ns = keeper_now_ns();
+    s->summary.ended_ns = now_ns();
     stop_session(s);
     s->recording = false;
     prune(s);
@@ -248,7 +242,7 @@ void keeper_session_check(struct keeper_session *s)
 
 void keeper_session_tick(struct keeper_session *s)
 {
-    uint64_t now = keeper_now_ns();
+    uint64_t now = now_ns();
     keeper_session_check(s);
     if (s->start_at_ns && now >= s->start_at_ns) {
         char *error = NULL;
@@ -264,7 +258,7 @@ void keeper_session_tick(struct keeper_session *s)
 
 uint64_t keeper_session_next_ns(const struct keeper_session *s)
 {
-    uint64_t next = keeper_now_ns() + CHECK_NS;
+    uint64_t next = now_ns() + CHECK_NS;
     const uint64_t at[] = {s->start_at_ns, s->end_at_ns, s->prune_at_ns};
     for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
         if (at[i] && at[i] < next)

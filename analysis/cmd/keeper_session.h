@@ -39,6 +39,4 @@ void keeper_session_check(struct keeper_session *s);
 void keeper_session_tick(struct keeper_session *s);
 uint64_t keeper_session_next_ns(const struct keeper_session *s);
 
-uint64_t keeper_now_ns(void);
-
 #endif

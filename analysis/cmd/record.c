@@ -17,6 +17,7 @@
 #include "analysis/cmd/job_environment.h"
 #include "analysis/cmd/primer.h"
 #include "analysis/cmd/record_options.h"
+#include "traces/clock.h"
 #include "traces/session_daemon.h"
 #include "traces/session_error.h"
 
@@ -35,13 +36,6 @@ struct recording {
     bool over;    /* summary is filled */
     bool goes_on; /* others still record */
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- the session ---- */
 

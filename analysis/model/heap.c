@@ -12,31 +12,28 @@ void heap_done(struct heap *heap)
     *heap = (struct heap){0};
 }
 
-/* Index of the first segment, of the first block, that ends after `address`. */
+/* Index of the first of `list` that ends after `address`: of segments or of blocks. */
+#define FIRST_AFTER(list, nr, where)                                                                                   \
+    ({                                                                                                                 \
+        size_t low = 0, high = (nr);                                                                                   \
+        while (low < high) {                                                                                           \
+            size_t mid = low + (high - low) / 2;                                                                       \
+            if ((list)[mid].address + (list)[mid].size <= (where))                                                     \
+                low = mid + 1;                                                                                         \
+            else                                                                                                       \
+                high = mid;                                                                                            \
+        }                                                                                                              \
+        low;                                                                                                           \
+    })
+
 static size_t segment_at(const struct heap *heap, uint64_t address)
 {
-    size_t low = 0, high = heap->nr_segments;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (heap->segments[mid].address + heap->segments[mid].size <= address)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return FIRST_AFTER(heap->segments, heap->nr_segments, address);
 }
 
 static size_t block_at(const struct heap *heap, uint64_t address)
 {
-    size_t low = 0, high = heap->nr_blocks;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (heap->blocks[mid].address + heap->blocks[mid].size <= address)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return FIRST_AFTER(heap->blocks, heap->nr_blocks, address);
 }
 
 static uint64_t split_free_of(const struct heap_segment *segment)

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "shim/shim.h"
+#include "traces/clock.h"
 #include "traces/control.h"
 #include "traces/tp_trshim.h"
 
@@ -35,13 +36,6 @@ struct process {
 };
 
 extern struct process process;
-
-static inline uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* EMIT(wait, tid, .kind = .., ..): sends one event if a session wants it. */
 #define EMIT(name, tid_, ...)                                                                                          \

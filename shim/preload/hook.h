@@ -15,6 +15,7 @@
 
 #include "shim/preload/real.h"
 #include "shim/shim.h"
+#include "traces/clock.h"
 
 #define PUBLIC __attribute__((visibility("default")))
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -29,13 +30,6 @@ void shim_attend(void);
 
 /* True if the thread that asks is a vfork child on its parent's memory: then nothing may be touched. */
 bool shim_in_vfork_child(struct shim_tls *tls);
-
-static inline uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Whether a hook has anything to do beyond forwarding. */
 static inline bool gate_open(enum shim_gate gate)

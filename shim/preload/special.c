@@ -24,39 +24,31 @@ static void forget(int fd)
         core->fd_forget(fd);
 }
 
+/* `call` closes `fd`; unwatched: a process that must not be watched, whatever is enabled. */
+#define CLOSE(fd, unwatched, call)                                                                                     \
+    struct shim_call c;                                                                                                \
+    if (!gate_open(GATE_FILE) || (unwatched) || !hook_enter(&c)) {                                                     \
+        forget(fd);                                                                                                    \
+        return call;                                                                                                   \
+    }                                                                                                                  \
+    core->closing(&c, fd);                                                                                             \
+    c.start_ns = now_ns();                                                                                             \
+    hook_out(&c);                                                                                                      \
+    int rc = call;                                                                                                     \
+    hook_leave(&c);                                                                                                    \
+    core->closed(&c);                                                                                                  \
+    hook_done(&c);                                                                                                     \
+    return rc
+
 SPECIAL(int, close, (int fd))
 {
-    struct shim_call c;
-    if (!gate_open(GATE_FILE) || untouched_child() || !hook_enter(&c)) {
-        forget(fd);
-        return REAL(close)(fd);
-    }
-    core->closing(&c, fd);
-    c.start_ns = now_ns();
-    hook_out(&c);
-    int rc = REAL(close)(fd);
-    hook_leave(&c);
-    core->closed(&c);
-    hook_done(&c);
-    return rc;
+    CLOSE(fd, untouched_child(), REAL(close)(fd));
 }
 
 SPECIAL(int, fclose, (FILE * f))
 {
-    struct shim_call c;
-    int fd = fileno_unlocked(f);
-    if (!gate_open(GATE_FILE) || !hook_enter(&c)) {
-        forget(fd);
-        return REAL(fclose)(f);
-    }
-    core->closing(&c, fd);
-    c.start_ns = now_ns();
-    hook_out(&c);
-    int rc = REAL(fclose)(f);
-    hook_leave(&c);
-    core->closed(&c);
-    hook_done(&c);
-    return rc;
+    int file = fileno_unlocked(f);
+    CLOSE(file, false, REAL(fclose)(f));
 }
 
 /* Ranges can be huge (Python closes 3..max): beyond what anybody opens there is nothing to forget. */
@@ -111,37 +103,25 @@ SPECIAL(FILE *, freopen64, (const char *path, const char *mode, FILE *f))
 
 /* ---- mappings of files: their reads are page faults, seen in the thread's counters. -------------------------- */
 
-static void mapped(struct shim_call *c, int fd, size_t len, void *rc)
-{
-    core->file(c, TR_file_act_mmap, fd, 0, NULL, 0, NULL, len, rc == MAP_FAILED);
-}
+#define MAP(name)                                                                                                      \
+    struct shim_call c;                                                                                                \
+    if (fd < 0 || (flags & MAP_ANONYMOUS) || !gate_open(GATE_FILE) || !hook_enter(&c))                                 \
+        return REAL(name)(addr, len, prot, flags, fd, off);                                                            \
+    hook_out(&c);                                                                                                      \
+    void *rc = REAL(name)(addr, len, prot, flags, fd, off);                                                            \
+    hook_leave(&c);                                                                                                    \
+    core->file(&c, TR_file_act_mmap, fd, 0, NULL, 0, NULL, len, rc == MAP_FAILED);                                     \
+    hook_done(&c);                                                                                                     \
+    return rc
 
 SPECIAL(void *, mmap, (void *addr, size_t len, int prot, int flags, int fd, off_t off))
 {
-    struct shim_call c;
-    if (fd < 0 || (flags & MAP_ANONYMOUS) || !gate_open(GATE_FILE) || !hook_enter(&c)) {
-        return REAL(mmap)(addr, len, prot, flags, fd, off);
-    }
-    hook_out(&c);
-    void *rc = REAL(mmap)(addr, len, prot, flags, fd, off);
-    hook_leave(&c);
-    mapped(&c, fd, len, rc);
-    hook_done(&c);
-    return rc;
+    MAP(mmap);
 }
 
 SPECIAL(void *, mmap64, (void *addr, size_t len, int prot, int flags, int fd, off64_t off))
 {
-    struct shim_call c;
-    if (fd < 0 || (flags & MAP_ANONYMOUS) || !gate_open(GATE_FILE) || !hook_enter(&c)) {
-        return REAL(mmap64)(addr, len, prot, flags, fd, off);
-    }
-    hook_out(&c);
-    void *rc = REAL(mmap64)(addr, len, prot, flags, fd, off);
-    hook_leave(&c);
-    mapped(&c, fd, len, rc);
-    hook_done(&c);
-    return rc;
+    MAP(mmap64);
 }
 
 /* ---- waits ---------------------------------------------------------------------------------------------------- */
@@ -285,7 +265,7 @@ SPECIAL(int, execvpe, (const char *path, char *const argv[], char *const envp[])
 }
 
 /* The list forms become arrays on the stack: libc's own would call exec inside itself, where nobody sees it. */
-#define EXEC_LIST(call)                                                                                                \
+#define EXEC_LIST(with_envp, call)                                                                                     \
     do {                                                                                                               \
         va_list args;                                                                                                  \
         size_t n = 0; /* arguments before the NULL */                                                                  \
@@ -298,31 +278,25 @@ SPECIAL(int, execvpe, (const char *path, char *const argv[], char *const envp[])
         argv[0] = (char *)arg;                                                                                         \
         for (size_t i = 1; i <= n; i++)                                                                                \
             argv[i] = va_arg(args, char *);                                                                            \
-        char **envp = NULL;                                                                                            \
-        if (call == EXECLE)                                                                                            \
-            envp = va_arg(args, char **);                                                                              \
+        char **envp __attribute__((unused)) = with_envp ? va_arg(args, char **) : NULL;                                \
         va_end(args);                                                                                                  \
         before_exec(path);                                                                                             \
-        return call == EXECLP   ? REAL(execvp)(path, argv)                                                             \
-               : call == EXECLE ? REAL(execve)(path, argv, envp)                                                       \
-                                : REAL(execv)(path, argv);                                                             \
+        return call;                                                                                                   \
     } while (0)
-
-enum { EXECL, EXECLP, EXECLE };
 
 SPECIAL(int, execl, (const char *path, const char *arg, ...))
 {
-    EXEC_LIST(EXECL);
+    EXEC_LIST(false, REAL(execv)(path, argv));
 }
 
 SPECIAL(int, execlp, (const char *path, const char *arg, ...))
 {
-    EXEC_LIST(EXECLP);
+    EXEC_LIST(false, REAL(execvp)(path, argv));
 }
 
 SPECIAL(int, execle, (const char *path, const char *arg, ...))
 {
-    EXEC_LIST(EXECLE);
+    EXEC_LIST(true, REAL(execve)(path, argv, envp));
 }
 
 SPECIAL(int, fexecve, (int fd, char *const argv[], char *const envp[]))
