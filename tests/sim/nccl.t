@@ -177,4 +177,27 @@ is "2.28 goes on with a plugin whose init failed" "$(grep -c ' Coll ' "$scratch/
 LOG_PROFILER_FAILS=1 plugin fails7 version=2.27.3,ib=0 AllReduce:100
 is "2.27 does not" "$(grep -c ' Coll ' "$scratch/fails7.p")" 0
 
+# ---- external network plugins -----------------------------------------------------------------------------------------------
+for v in 2.18.5:6 2.19.3:7 2.21.5:8 2.24.3:9 2.27.3:10 2.28.9:11 2.30.7:12; do
+    n=net${v#*:}
+    NCCL_NET_PLUGIN=log LOG_NET=$scratch/$n.log logged "$n" "version=${v%:*},wire_bytes=100000" AllReduce:50000:2 SendRecv:10
+    ok "${v%:*}: plugin of interface ${v#*:}" has "$n" "NET/Plugin: Loaded net plugin LogNet \(v${v#*:}\)"
+    ok "${v%:*}: channels go over it" has "$n" 'Channel 00/0 : 0\[0\] -> 1\[1\] \[send\] via NET/LogNet/0$'
+    for f in "$scratch/$n".log.*; do
+        is "${v%:*}: bytes each way, and everything is given back" \
+            "$(awk '/^isend/{s+=$2} /^irecv/{r+=$2} /^done/{d+=$2} /^reg/{g++} /^dereg/{g--} /^(listen|connect|accept)/{o++}
+                    /^close/{o--} END {print s, r, d, g, o}' "$f")" "200040 200040 400080 0 0"
+    done
+done
+is "from 11 on a context for each communicator" "$(grep -c finalize "$f")" 1
+NCCL_NET_PLUGIN=log LOG_NET_FAILS=1 logged netfails version=2.28.9 AllReduce
+ok "a plugin that fails is told" has netfails 'Failed to initialize NET plugin LogNet'
+ok "and what is built in is used" has netfails 'via NET/IB'
+NCCL_NET_PLUGIN=log LOG_NET_DEVICES=0 logged netempty version=2.28.9 AllReduce
+ok "so it is without devices" has netempty 'via NET/IB'
+NCCL_NET_PLUGIN=nosuch logged netmissing version=2.28.9,ib=0 AllReduce
+ok "a plugin that is not there is told" has netmissing 'NET/Plugin: Could not find: nosuch'
+NCCL_NET_PLUGIN=log NCCL_NET=Socket logged netnot version=2.28.9 AllReduce
+ok "NCCL_NET passes it over" has netnot 'via NET/Socket'
+
 done_testing

@@ -77,10 +77,12 @@ $(SIMTRAIN) $(SIMTRAIN)-cuda12: $(SIM_OUT)/libnccl.so.2 $(SIM_OUT)/libsimnode.so
 	$(Q)$(LINK) $(SANFLAGS) -Wl,-rpath,'$$ORIGIN/../sim' -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
 
 # Plugins that write what NCCL calls in them.
-SIM_PLUGINS := $(O)/tests/sim/lib/libnccl-profiler-log.so
+SIM_PLUGINS := $(O)/tests/sim/lib/libnccl-profiler-log.so $(O)/tests/sim/lib/libnccl-net-log.so
 sim: $(SIM_PLUGINS)
 $(SIM_PLUGINS): PIC := -fPIC
 $(O)/tests/sim/lib/libnccl-profiler-log.so: $(O)/obj/tests/sim/log_profiler.c.o
+$(O)/tests/sim/lib/libnccl-net-log.so: $(O)/obj/tests/sim/log_net.c.o
+$(SIM_PLUGINS):
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared $(SANFLAGS) -o $@ $< -lpthread

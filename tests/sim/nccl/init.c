@@ -8,6 +8,7 @@
 #include "tests/sim/nccl/inside.h"
 #include "tests/sim/nccl/log.h"
 #include "tests/sim/nccl/net.h"
+#include "tests/sim/nccl/net_plugin.h"
 #include "tests/sim/nccl/profiler.h"
 #include "tests/sim/nccl/proxy.h"
 #include "tests/sim/nccl/topology.h"
@@ -95,7 +96,7 @@ static ncclResult_t finish(struct ncclComm *c)
 static ncclResult_t begin(struct ncclComm *c)
 {
     ncclResult_t error = make_room(c);
-    if (error || (error = net_init()))
+    if (error || (error = net_init(c)))
         return error;
     describe_self(c, &c->peers[c->rank]);
     log_version(c->rank);
@@ -249,6 +250,7 @@ static void end_job(struct init_job *job)
         __atomic_store_n(&c->async_error, (int)job->result, __ATOMIC_RELEASE);
         if (c->blocking) {
             profiler_comm_end(c);
+            net_plugin_comm_end(c);
             comm_unref(c);
             *job->ret = NULL;
         }
@@ -498,6 +500,7 @@ static ncclResult_t end(struct ncclComm *c, bool abort)
         usleep(1000); /* still being made: it notices */
     comm_stop(c, abort);
     profiler_comm_end(c);
+    net_plugin_comm_end(c);
     say_gone(c, abort ? "Abort" : "Destroy");
     c->magic = 0;
     comm_unref(c);

@@ -146,6 +146,7 @@ struct ncclComm {
     uint64_t sequence[NR_FUNCS];
     struct plugin_comm *plugin;
     struct proxy *proxy; /* proxy.h */
+    void *net_context;   /* of an external network plugin */
     char error[256];
 };
 

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "tests/sim/nccl/log.h"
+#include "tests/sim/nccl/net_plugin.h"
 
 static struct {
     enum nccl_link kind;
     char name[32], address[32];
     int nr;
     bool gdr;
+    double gbs; /* of a plugin */
     ncclResult_t result;
 } net;
 
@@ -123,19 +125,6 @@ static bool find_socket(const char *interface)
     return true;
 }
 
-static void say_plugin(void)
-{
-    int v = nccl_version();
-    if (v < 22000)
-        log_info(LOG_INIT | LOG_NET, "NET/Plugin : No plugin found (libnccl-net.so), using internal implementation");
-    else if (v < 22400)
-        log_info(LOG_INIT | LOG_NET, "NET/Plugin: No plugin found (libnccl-net.so)"),
-            log_info(LOG_INIT | LOG_NET, "NET/Plugin: Using internal network plugin.");
-    else
-        log_info(LOG_INIT | LOG_NET, "NET/Plugin: Could not find: libnccl-net.so%s",
-                 v < 22800 ? ". Using internal network plugin." : "");
-}
-
 static void say_environment(void)
 {
     static const char *const names[] = {"NCCL_NET",         "NCCL_IB_DISABLE",  "NCCL_IB_HCA",     "NCCL_SOCKET_IFNAME",
@@ -156,6 +145,21 @@ static void find_address(void)
                  (unsigned)(hash >> 8) & 255, (unsigned)hash % 250 + 1);
 }
 
+static __thread struct ncclComm *first; /* the communicator whose making looks around */
+
+static bool find_plugin(const char *wanted)
+{
+    struct net_plugin_facts facts;
+    if (!net_plugin_find(first, wanted, &facts))
+        return false;
+    net.kind = LINK_PLUGIN;
+    net.nr = facts.nr_devices;
+    net.gdr = facts.gdr;
+    net.gbs = facts.gbs;
+    snprintf(net.name, sizeof(net.name), "%s", facts.name);
+    return true;
+}
+
 static void choose(void)
 {
     const char *wanted = nccl_variable("NCCL_NET"), *interface = interface_used();
@@ -171,15 +175,14 @@ static void choose(void)
     log_info(LOG_INIT | LOG_BOOTSTRAP, "Bootstrap%s: Using %s:%s<0>", nccl_version() < 22400 ? " " : "", interface,
              net.address);
     log_info(LOG_INIT, "cudaDriverVersion 13000");
-    say_plugin();
     bool any = !wanted || strcasecmp(wanted, "IB") == 0;
     bool socket = !wanted || strcasecmp(wanted, "Socket") == 0;
-    if (!(any && find_ib()) && !(socket && find_socket(interface))) {
+    if (!find_plugin(wanted) && !(any && find_ib()) && !(socket && find_socket(interface))) {
         log_warn_at("net.cc:579", "Error: network %s not found.", wanted);
         net.result = ncclInvalidUsage;
         return;
     }
-    net.gdr = net.kind == LINK_IB && nccl_settings()->gdr > 0;
+    net.gdr = net.kind == LINK_PLUGIN ? net.gdr : net.kind == LINK_IB && nccl_settings()->gdr > 0;
     const char *level = nccl_variable("NCCL_NET_GDR_LEVEL");
     if (level && (strcasecmp(level, "LOC") == 0 || strcmp(level, "0") == 0))
         net.gdr = false;
@@ -193,10 +196,12 @@ static void choose(void)
         log_info(LOG_INIT | LOG_NET, "Assigned NET plugin %s to comm", net.name);
 }
 
-ncclResult_t net_init(void)
+ncclResult_t net_init(struct ncclComm *c)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    first = c;
     pthread_once(&once, choose);
+    net_plugin_comm_begin(c);
     if (!net.result)
         log_info(LOG_INIT | LOG_NET, "Using network %s", net.name);
     return net.result;
@@ -216,5 +221,7 @@ void net_describe(struct nccl_peer *me)
     me->no_shm = nccl_variable_number("NCCL_SHM_DISABLE", 0) == 1;
     me->nvlink = s->nvlink > 0;
     me->net_us = net.kind == LINK_SOCKET ? s->socket_us : s->ib_us;
-    me->net_gbs = net.kind == LINK_SOCKET ? s->socket_gbs : net.nr * (net.gdr ? s->ib_gbs : s->ib_nogdr_gbs);
+    me->net_gbs = net.kind == LINK_PLUGIN   ? net.gbs
+                  : net.kind == LINK_SOCKET ? s->socket_gbs
+                                            : net.nr * (net.gdr ? s->ib_gbs : s->ib_nogdr_gbs);
 }

@@ -5,7 +5,7 @@
 #include "tests/sim/nccl/inside.h"
 
 /* Once a process: looks for plugins and devices, says in the log what it finds. Then what peers need to know of it. */
-ncclResult_t net_init(void);
+ncclResult_t net_init(struct ncclComm *c);
 void net_describe(struct nccl_peer *me);
 
 #endif

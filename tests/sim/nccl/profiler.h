@@ -22,6 +22,8 @@ struct profiler_event {
     uint64_t hash, sequence, count, traffic, tag, ptimer;
     const void *send, *recv, *stream;
     void *group;
+    uint64_t id; /* NetPlugin */
+    void *data;
 };
 
 void profiler_comm_begin(struct ncclComm *c); /* in the thread that makes it */

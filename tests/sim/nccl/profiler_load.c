@@ -7,13 +7,14 @@
 #include <strings.h>
 
 #include "tests/sim/nccl/log.h"
+#include "tests/sim/nccl/net_plugin.h"
 #include "tests/sim/nccl/profiler.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *library;
 static const struct profiler_plugin *plugin;
 static int version, users;
-static bool failed;
+static bool failed, borrowed; /* borrowed: in the network plugin */
 
 /* The newest interface of the NCCL claimed; 0: it has none. */
 int profiler_native_version(void)
@@ -55,12 +56,24 @@ static void *open_library(const char **ret_name)
     return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-static bool find_symbol(void)
+/* From 2.28 on the network plugin may carry one. */
+static bool find_symbol(void *in);
+
+static bool in_net_plugin(void)
+{
+    library = nccl_version() >= 22800 ? net_plugin_library() : NULL;
+    borrowed = library && find_symbol(library);
+    if (!borrowed)
+        library = NULL;
+    return borrowed;
+}
+
+static bool find_symbol(void *in)
 {
     for (version = profiler_native_version(); version > 0; version--) {
         char symbol[32];
         snprintf(symbol, sizeof(symbol), "ncclProfiler_v%d", version);
-        plugin = dlsym(library, symbol);
+        plugin = dlsym(in, symbol);
         if (plugin)
             return true;
     }
@@ -73,12 +86,12 @@ static bool load(void)
     if (failed || profiler_native_version() == 0)
         return false;
     library = open_library(&name);
-    if (!library) {
+    if (!library && !in_net_plugin()) {
         log_info(LOG_INIT, "PROFILER/Plugin: Could not find: %s%s", name, nccl_version() < 22800 ? "." : "");
         failed = true;
         return false;
     }
-    if (!find_symbol()) {
+    if (!borrowed && !find_symbol(library)) {
         log_info(LOG_INIT, "External profiler plugin %s is unsupported", name);
         dlclose(library);
         failed = true;
@@ -106,7 +119,9 @@ void profiler_close(void)
     if (--users == 0) {
         log_info(LOG_INIT, "PROFILER/Plugin: Closing profiler plugin %s", plugin->name);
         plugin = NULL;
-        dlclose(library);
+        if (!borrowed)
+            dlclose(library);
+        borrowed = false;
     }
     pthread_mutex_unlock(&lock);
 }

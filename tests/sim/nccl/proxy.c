@@ -361,6 +361,15 @@ static void append(struct proxy_item *i)
     i->phase = APPENDED;
 }
 
+/* On one wire the bytes of one operation follow those of another. */
+static bool earlier_one_moves(const struct proxy_item *i, unsigned n)
+{
+    for (unsigned e = 0; e < n; e++)
+        if (i->ops[e].peer == i->ops[n].peer && i->ops[e].out == i->ops[n].out && i->ops[e].moved < i->ops[e].wired)
+            return true;
+    return false;
+}
+
 /* Real bytes, as far as they go now; true: all have passed, or the other end is gone. */
 static bool move_bytes(struct proxy_item *i)
 {
@@ -371,9 +380,15 @@ static bool move_bytes(struct proxy_item *i)
             continue;
         struct wire *w = wire_find(i->comm, &i->comm->proxy->wires, o->peer, o->out);
         size_t moved;
-        while (o->moved < o->wired && (moved = wire_move(i->comm, w, o->wired - o->moved)) > 0)
+        if (earlier_one_moves(i, n)) {
+            all = false;
+            continue;
+        }
+        while (o->moved < o->wired && (moved = wire_move(i->comm, w, o->wired - o->moved, o->step)) > 0)
             o->moved += moved;
-        all &= o->moved == o->wired || wire_lost(w);
+        if (wire_lost(w))
+            o->moved = o->wired;
+        all &= o->moved == o->wired;
     }
     return all || __atomic_load_n(&i->comm->aborted, __ATOMIC_ACQUIRE);
 }

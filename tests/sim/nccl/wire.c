@@ -1,6 +1,8 @@
 /* wire.c - sockets: the receiver listens on loopback and puts the port where the sender looks, the sender connects. */
 #include "tests/sim/nccl/wire.h"
 
+#include "tests/sim/nccl/net_plugin.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +15,8 @@
 
 struct wire {
     int peer, listener, fd;
-    bool out, lost;
+    bool out, lost, by_plugin;
+    struct net_plugin_wire plugin;
     struct wire *next;
 };
 
@@ -21,6 +24,29 @@ static struct sockaddr_in loopback(uint16_t port)
 {
     return (struct sockaddr_in){
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+static void listen_by_plugin(struct ncclComm *c, struct wire *w)
+{
+    struct contact *contact = shared_contact(&c->shared, w->peer, c->rank);
+    w->lost = net_plugin_listen(c, &w->plugin, contact->handle) != 0;
+    __atomic_store_n(&contact->there, !w->lost, __ATOMIC_SEQ_CST);
+    shared_ring(&c->shared, w->peer);
+}
+
+static size_t move_by_plugin(struct ncclComm *c, struct wire *w, size_t bytes, void *step)
+{
+    struct contact *contact = shared_contact(&c->shared, c->rank, w->peer);
+    int error = 0;
+    size_t moved = 0;
+    if (!w->plugin.comm && w->out && __atomic_load_n(&contact->there, __ATOMIC_SEQ_CST))
+        error = net_plugin_connect(c, &w->plugin, contact->handle);
+    else if (!w->plugin.comm && !w->out)
+        error = net_plugin_accept(c, &w->plugin);
+    if (!error && w->plugin.comm)
+        error = net_plugin_move(c, &w->plugin, bytes, step, &moved);
+    w->lost |= error != 0;
+    return moved;
 }
 
 static void listen_for(struct ncclComm *c, struct wire *w)
@@ -51,7 +77,10 @@ struct wire *wire_find(struct ncclComm *c, struct wire **list, int peer, bool ou
         abort();
     *w = (struct wire){.peer = peer, .out = out, .listener = -1, .fd = -1, .next = *list};
     *list = w;
-    if (!out)
+    w->by_plugin = link_between(c, c->rank, peer) == LINK_PLUGIN;
+    if (!out && w->by_plugin)
+        listen_by_plugin(c, w);
+    else if (!out)
         listen_for(c, w);
     return w;
 }
@@ -87,9 +116,11 @@ bool wire_lost(const struct wire *w)
     return w->lost;
 }
 
-size_t wire_move(struct ncclComm *c, struct wire *w, size_t bytes)
+size_t wire_move(struct ncclComm *c, struct wire *w, size_t bytes, void *step)
 {
     static char data[CHUNK]; /* nobody looks at it */
+    if (w->by_plugin)
+        return w->lost ? 0 : move_by_plugin(c, w, bytes, step);
     if (w->fd < 0 && !w->lost && w->out)
         connect_to(c, w);
     else if (w->fd < 0 && !w->lost)
@@ -107,6 +138,8 @@ void wire_free(struct wire *list)
 {
     for (struct wire *next; list; list = next) {
         next = list->next;
+        if (list->by_plugin)
+            net_plugin_close(&list->plugin);
         if (list->fd >= 0)
             close(list->fd);
         if (list->listener >= 0)

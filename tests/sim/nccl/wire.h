@@ -9,8 +9,8 @@ struct wire;
 
 struct wire *wire_find(struct ncclComm *c, struct wire **list, int peer, bool out);
 bool wire_lost(const struct wire *w);
-/* Moves up to `bytes`; returns how many did, 0: none for now. */
-size_t wire_move(struct ncclComm *c, struct wire *w, size_t bytes);
+/* Moves up to `bytes`; returns how many did, 0: none for now. step: the plugin's event it is for. */
+size_t wire_move(struct ncclComm *c, struct wire *w, size_t bytes, void *step);
 void wire_free(struct wire *list);
 
 #endif
