@@ -117,12 +117,24 @@ static bool emit_joined(struct waiting *w)
     return true;
 }
 
+/* A call's record follows that of its kernel, soon: what waits is mostly answered long before it is settled. */
+static void make_room(void)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < nr_waiting; i++)
+        if (!emit_joined(&waiting[i]))
+            waiting[kept++] = waiting[i];
+    nr_waiting = kept;
+}
+
 static void emit_or_wait(struct waiting *w)
 {
     if (emit_joined(w))
         return;
     bool kept = false;
     take_waiting();
+    if (nr_waiting == NR_WAITING)
+        make_room();
     if (nr_waiting < NR_WAITING && w->correlation) {
         waiting[nr_waiting++] = *w;
         kept = true;
