@@ -1,7 +1,10 @@
 /* coll_stats.c - see coll_stats.h. */
 #include "analysis/model/coll_stats.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+#include "analysis/model/communicators.h"
 
 void coll_stats_done(struct coll_stats *stats)
 {
@@ -48,4 +51,12 @@ double coll_bus_factor(uint8_t op, int32_t nranks)
     default:
         return 1;
     }
+}
+
+double coll_busbw(const struct coll_class *class)
+{
+    /* As long as most kernels' waits are known. */
+    if (class->known <= 0 || class->known * 2 <= class->kernels || class->transfer_ns <= 0)
+        return NAN;
+    return class->transfer_bytes / class->transfer_ns * 1e9 * coll_bus_factor(class->op, class->comm->nranks);
 }

@@ -24,9 +24,9 @@ static const char *role_by_name(const char *name)
 {
     static const struct {
         const char *word, *role;
-    } words[] = {{"tp", "TP"},   {"tensor", "TP"}, {"pp", "PP"},   {"pipeline", "PP"}, {"pipe", "PP"}, {"ep", "EP"},
-                 {"expert", "EP"}, {"moe", "EP"},    {"dp", "DP"},   {"data", "DP"},     {"ddp", "DP"},  {"fsdp", "DP"},
-                 {"hsdp", "DP"},   {"shard", "DP"},  {"replicate", "DP"}};
+    } words[] = {{"tp", "TP"},  {"tensor", "TP"}, {"pp", "PP"},   {"pipeline", "PP"}, {"pipe", "PP"},
+                 {"ep", "EP"},  {"expert", "EP"}, {"moe", "EP"},  {"dp", "DP"},       {"data", "DP"},
+                 {"ddp", "DP"}, {"fsdp", "DP"},   {"hsdp", "DP"}, {"shard", "DP"},    {"replicate", "DP"}};
     for (size_t i = 0; name && i < sizeof(words) / sizeof(*words); i++)
         if (has_word(name, words[i].word))
             return words[i].role;

@@ -9,7 +9,7 @@
 
 /* What is known of a communicator. */
 struct comm_profile {
-    const char *name; /* as the framework calls it; NULL none */
+    const char *name;      /* as the framework calls it; NULL none */
     int32_t nranks, world; /* world: -1 unknown */
     int32_t stride;        /* between its ranks' global ranks; 0 unknown or not the same for all */
     bool crossed;          /* another communicator that moves data takes one rank each of several like this */
@@ -19,7 +19,7 @@ struct comm_profile {
 };
 
 struct comm_role {
-    const char *name; /* "TP", "PP", "DP", "EP"; NULL not known */
+    const char *name;  /* "TP", "PP", "DP", "EP"; NULL not known */
     double confidence; /* 0..1; NAN if not known */
 };
 

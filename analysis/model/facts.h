@@ -99,7 +99,7 @@ struct facts {
     size_t nr_groups;
     struct start_facts start;
     const struct instances *instances; /* borrowed from pass_breakdown, as the next one */
-    const struct coll_stats *collectives;
+    struct coll_stats *collectives;
     const struct transport *transport; /* what NCCL said; borrowed from its pass */
     uint64_t lost, unknown;            /* of the inputs */
     uint64_t gpu_lost, gpu_told;       /* records of what ran on GPUs, in processes that lost some */

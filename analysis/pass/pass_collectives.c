@@ -15,9 +15,10 @@
 #include "analysis/model/facts.h"
 #include "analysis/model/instances.h"
 #include "analysis/model/job.h"
+#include "analysis/model/link_bus.h"
 #include "analysis/model/transport.h"
-#include "analysis/pass/judge.h"
 #include "analysis/pass/pass.h"
+#include "analysis/pass/thresholds.h"
 #include "analysis/report/report.h"
 #include "traces/schema.h"
 
@@ -226,7 +227,48 @@ static const char *slowest_kind(const struct transport *transport, const struct 
     return slowest;
 }
 
-static int add_collective(struct pass_collectives *self, struct report *report, const struct coll_class *class)
+/* The GPU that most is expected of, among those of its ranks: NULL if one is not known. */
+static const char *gpu_model(const struct communicator *comm)
+{
+    const char *model = NULL;
+    for (int32_t i = 0; i < comm->nranks; i++) {
+        const struct comm_handle *member = comm->members[i];
+        const struct gpu_info *gpu =
+            member ? process_gpu(member->process, member->device >= 0 ? (uint32_t)member->device : 0) : NULL;
+        if (!gpu)
+            return NULL;
+        model = model ? model : gpu->model;
+        if (strcmp(model, gpu->model) != 0)
+            return NULL; /* of two models nothing is expected */
+    }
+    return model;
+}
+
+static bool spans_hosts(const struct communicator *comm)
+{
+    struct map_key first = {0}, host;
+    bool any = false;
+    for (int32_t i = 0; i < comm->nranks; i++) {
+        if (!comm->members[i])
+            continue;
+        host = nccl_host(comm->members[i]->process);
+        first = any ? first : host;
+        any = true;
+        if (host.hi != first.hi || host.lo != first.lo)
+            return true;
+    }
+    return comm->nodes > 1;
+}
+
+static void describe(struct pass_collectives *self, struct coll_class *class)
+{
+    class->role = comm_role(&self->profiles[class->comm->index]).name;
+    class->transport = slowest_kind(self->job->facts->transport, class->comm);
+    class->expected = link_bus(class->transport, gpu_model(class->comm));
+    class->between_hosts = spans_hosts(class->comm);
+}
+
+static int add_collective(struct report *report, const struct coll_class *class)
 {
     char id[32];
     struct report_collective row = {.op = enum_name("op", class->op),
@@ -239,20 +281,18 @@ static int add_collective(struct pass_collectives *self, struct report *report, 
                                     .expected = NAN,
                                     .algo = most(class->algos, TR_coll_algo_MAX, "algo"),
                                     .proto = most(class->protos, TR_coll_proto_MAX, "proto"),
-                                    .transport = slowest_kind(self->job->facts->transport, class->comm)};
+                                    .role = class->role,
+                                    .transport = class->transport};
     communicator_name(class->comm, id, sizeof(id));
     row.comm = id;
-    row.role = comm_role(&self->profiles[class->comm->index]).name;
     if (class->kernels > 0)
         row.time_ns = llround(class->time_ns);
-    /* As long as most kernels' waits are known. */
-    if (class->known > 0 && class->known * 2 > class->kernels) {
+    if (class->known > 0 && class->known * 2 > class->kernels)
         row.wait_ns = llround(class->wait_ns * class->kernels / class->known);
-        if (class->transfer_ns > 0) {
-            row.algbw = class->transfer_bytes / class->transfer_ns * 1e9;
-            row.busbw = row.algbw * coll_bus_factor(class->op, class->comm->nranks);
-        }
-    }
+    row.busbw = coll_busbw(class);
+    row.algbw = row.busbw / coll_bus_factor(class->op, class->comm->nranks);
+    if (row.bytes >= (uint64_t)TH_BUS_LARGE_BYTES)
+        row.expected = class->expected;
     return report_add_collective(report, &row);
 }
 
@@ -268,15 +308,17 @@ static int by_time(const void *a, const void *b)
 
 static int add_collectives(struct pass_collectives *self, struct report *report)
 {
-    const struct coll_stats *stats = self->job->facts->collectives;
-    const struct coll_class **order = malloc((stats->nr + 1) * sizeof(*order));
+    struct coll_stats *stats = self->job->facts->collectives;
+    struct coll_class **order = malloc((stats->nr + 1) * sizeof(*order));
     int rc = order ? 0 : -ENOMEM;
     for (size_t i = 0; i < stats->nr && !rc; i++)
         order[i] = &stats->classes[i];
+    for (size_t i = 0; i < stats->nr; i++)
+        describe(self, &stats->classes[i]);
     if (!rc)
         qsort(order, stats->nr, sizeof(*order), by_time);
     for (size_t i = 0; i < stats->nr && !rc; i++)
-        rc = add_collective(self, report, order[i]);
+        rc = add_collective(report, order[i]);
     free(order);
     return rc;
 }

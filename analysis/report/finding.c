@@ -52,6 +52,14 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
+bool finding_is_raised(const struct report *report, const char *id)
+{
+    const struct finding *f = report->priv->findings;
+    while (f && strcmp(f->row.id, id) != 0)
+        f = f->next;
+    return f != NULL;
+}
+
 struct finding *finding_raise(struct report *report, const char *id, const char *culprit, enum severity severity,
                               double confidence)
 {

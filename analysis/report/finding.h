@@ -15,6 +15,7 @@
 #ifndef TRSHIM_ANALYSIS_FINDING_H
 #define TRSHIM_ANALYSIS_FINDING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/report/report.h"
@@ -26,6 +27,9 @@ struct finding;
  * NULL when memory ran out, or the id has no texts (a bug: report_finish() returns -EINVAL then). */
 struct finding *finding_raise(struct report *report, const char *id, const char *culprit, enum severity severity,
                               double confidence);
+
+/* Whether a finding with this id was raised, whatever its culprit. */
+bool finding_is_raised(const struct report *report, const char *id);
 
 /* high at 15 % of the time, medium at 5 %, else low. */
 enum severity severity_of_share(double share);

@@ -50,6 +50,12 @@ static const char *const ids[] = {
     "version-mismatch",
     "ib-errors",
     "collective-hang",
+    "comm-bound",
+    "comm-slow",
+    "no-overlap",
+    "small-messages",
+    "pipeline-bubble",
+    "pipeline-imbalance",
     "collective-desync",
 };
 
