@@ -1,8 +1,8 @@
 /* find_comm.c - comm-bound, comm-slow, no-overlap, small-messages: exposed communication that is not waiting.
  *
- * What ranks wait for others is left out everywhere: a late rank is no communication problem. Judged over steady windows
- * whose exposed communication could be split; classes of collectives (model/coll_stats.h) say what it was. Must come
- * after find_nccl: slow sockets are a reason. */
+ * What ranks wait for others is left out everywhere: a late rank is no communication problem. Judged over steady
+ * windows whose exposed communication could be split; classes of collectives (model/coll_stats.h) say what it was. Must
+ * come after find_nccl: slow sockets are a reason. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,5 +310,6 @@ static int finish(void *arg, struct report *report)
     return 0;
 }
 
-const struct pass find_comm = {"find-comm",  "comm-bound, comm-slow, no-overlap, small-messages, collective-desync",
-                               finder_new, NULL, finish, free};
+const struct pass find_comm = {"find-comm", "comm-bound, comm-slow, no-overlap, small-messages, collective-desync",
+                               finder_new,  NULL,
+                               finish,      free};

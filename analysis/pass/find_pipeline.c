@@ -17,9 +17,9 @@
 struct pipeline {
     const struct communicator *comm;
     double bubble_ns, window_ns, windows;
-    double share;           /* of the windows' time */
-    double micro_batches;   /* of a step */
-    double own;             /* bubble that the schedule has by itself, as a share */
+    double share;         /* of the windows' time */
+    double micro_batches; /* of a step */
+    double own;           /* bubble that the schedule has by itself, as a share */
     double confidence;
     const struct rank_facts *slowest; /* stage with most compute a step */
     double slowest_ns, others_ns;     /* its compute a step; mean of the others */
@@ -38,9 +38,8 @@ static uint64_t count_sends(const struct job *job, const struct communicator *co
     const struct coll_stats *stats = job->facts->collectives;
     uint64_t sends = 0;
     for (size_t i = 0; i < stats->nr; i++)
-        sends += stats->classes[i].comm == comm && stats->classes[i].op == TR_coll_op_Send
-                     ? stats->classes[i].instances
-                     : 0;
+        sends +=
+            stats->classes[i].comm == comm && stats->classes[i].op == TR_coll_op_Send ? stats->classes[i].instances : 0;
     return sends;
 }
 
@@ -155,8 +154,7 @@ static int finish(void *arg, struct report *report)
     if (!job->facts->collectives)
         return 0;
     for (const struct communicator *comm = job->communicators.first; comm; comm = comm->next)
-        if (comm->nranks > 1 && is_pipeline(job, comm) && measure(job, report, comm, &pipe) &&
-            pipe.share > worst.share)
+        if (comm->nranks > 1 && is_pipeline(job, comm) && measure(job, report, comm, &pipe) && pipe.share > worst.share)
             worst = pipe;
     if (worst.comm)
         find_bubble(report, &worst, find_imbalance(report, &worst));
