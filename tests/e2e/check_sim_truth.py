@@ -8,6 +8,8 @@ exits 1 if a check fails. Checks, all of them unless --check names some:
 
     steps     the same step numbers on every rank, in windows that begin where the job's do
     totals    each class of all complete windows of a rank within --tolerance of its time
+    comm      comm_wait, comm_transfer, pp_bubble and comm_overlapped of all complete windows of a rank, none of them unknown,
+              each within 2 % of what the job had, or 0.1 % of the rank's time
     each      all classes of a window within 2 % of it or 2 ms, in 95 % of a rank's windows
     sums      the classes of every window add up to it, to the nanosecond
     findings  the one of --expect is there, about the rank of --rank alone; no other has medium or high severity, unless
@@ -18,13 +20,18 @@ exits 1 if a check fails. Checks, all of them unless --check names some:
 import json
 import sys
 
+import check_truth
 from check_truth import EACH_NS, EACH_PART, Comparison, options, run
+
+CHECKS = (*check_truth.CHECKS, "comm")
 
 VERDICT = ("id", "severity", "confidence", "lost_ns", "ranks", "victims", "caused_by")
 
 
 class SimComparison(Comparison):
+    checks = CHECKS
     classes = ("compute", "comm_exposed", "copy_exposed", "dataloader", "checkpoint", "sync", "host", "other")
+    comm_classes = ("comm_wait_ns", "comm_transfer_ns", "pp_bubble_ns", "comm_overlapped_ns")
     each_share = 0.02
 
     def __init__(self, report, truth, args):
@@ -67,6 +74,24 @@ class SimComparison(Comparison):
                 got, want = (sum(step[name + "_ns"] or 0 for step in side) / time for side in zip(*pairs))
                 close = abs(got - want) <= self.args.tolerance
                 print(f"  rank {rank} {name:12} {got:.4f}, the job: {want:.4f}{'' if close else '   <-- off'}")
+                good &= close
+        return good
+
+    def comm(self):
+        print("comm: in ms, within 2 % or 0.1 % of a rank's time")
+        good = True
+        for rank in self.truth:
+            pairs = [(told, true) for told, true in self.pairs(rank) if not told["incomplete"]]
+            time = sum(true["end_ns"] - true["start_ns"] for _, true in pairs)
+            if not time:
+                print(f"  rank {rank}: no complete window")
+                good = False
+            for name in self.comm_classes:
+                unknown = [told["step"] for told, _ in pairs if told[name] is None]
+                got, want = (sum(step[name] or 0 for step in side) for side in zip(*pairs)) if pairs else (0, 0)
+                close = not unknown and abs(got - want) <= max(0.02 * want, 0.001 * time)
+                print(f"  rank {rank} {name:18} {got / 1e6:9.3f}, the job: {want / 1e6:9.3f} of {time / 1e6:.0f}"
+                      f"{'' if close else f'   <-- off, unknown in {unknown}'}")
                 good &= close
         return good
 
@@ -123,7 +148,7 @@ def same(first, second):
 def main():
     if sys.argv[1:2] == ["--same"]:
         same(*sys.argv[2:])
-    parser = options(__doc__, 0.02)
+    parser = options(__doc__, 0.02, CHECKS)
     parser.add_argument("--rank", type=int, help="the rank that the expected finding is about")
     run(SimComparison, parser.parse_args())
 

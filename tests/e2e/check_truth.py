@@ -17,6 +17,7 @@ import argparse
 import json
 import sys
 
+CHECKS = ("steps", "totals", "each", "sums", "findings")
 WINDOW_CLASSES = ("compute_ns", "comm_exposed_ns", "copy_exposed_ns", "dataloader_ns", "checkpoint_ns", "sync_ns",
                   "host_ns", "other_ns")
 EACH_NS = 2_000_000
@@ -41,6 +42,7 @@ def share(steps, name):
 
 
 class Comparison:
+    checks = CHECKS
     classes = ("dataloader", "checkpoint")
     each_share = 0.03
 
@@ -130,18 +132,15 @@ class Comparison:
         return not missing and not stray
 
 
-CHECKS = ("steps", "totals", "each", "sums", "findings")
-
-
 def ids(text):
     return set(filter(None, text.split(",")))
 
 
-def options(what, tolerance):
+def options(what, tolerance, checks=CHECKS):
     parser = argparse.ArgumentParser(description=what, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("report", help="what `trshim report --json` printed; - for standard input")
     parser.add_argument("truth", nargs="*", help="files of the job's timers, one a rank")
-    parser.add_argument("--check", action="append", choices=CHECKS, help="only this; may be given again")
+    parser.add_argument("--check", action="append", choices=checks, help="only this; may be given again")
     parser.add_argument("--tolerance", type=float, default=tolerance, help="of the shares in total (default %(default)s)")
     parser.add_argument("--expect", type=ids, default=set(), help="ids of findings that must be there: a,b")
     parser.add_argument("--allow", type=ids, default=set(), help="ids of findings that may be there as well")
@@ -157,7 +156,7 @@ def run(kind, args):
         with open(path, encoding="utf-8") as source:
             truth += json.load(source)["steps"]
     comparison = kind(report, truth, args)
-    failed = [check for check in args.check or CHECKS if not getattr(comparison, check)()]
+    failed = [check for check in args.check or kind.checks if not getattr(comparison, check)()]
     if failed:
         print(f"not as the job says: {', '.join(failed)}")
     sys.exit(1 if failed else 0)
