@@ -21,6 +21,7 @@ fetch() {
     done
     rm -f "$dir"/*.whl
     find "$dir" -name 'libnccl.so*' -exec nm -D --defined-only {} \; | awk '{ sub(/@.*/, "", $3); print $3 }' >"$dir/exports"
+    find "$dir" -name 'libnccl.so*' -exec grep -haoE 'ncclProfiler_v[0-9]+' {} + | sort -u >"$dir/profilers"
     find "$dir" -name '*.so*' -delete
     find "$dir" -name '*.a' -delete
     touch "$dir/complete"
@@ -68,6 +69,10 @@ check_nccl() { # RELEASE DIRECTORY: with nccl.h and `exports` in it
     ok "NCCL's configuration is known by its magic: $1" grep -q 0xcafebeef "$header"
     is "what NCCL exports is hooked, or left out for a reason: $1" \
         "$(grep '^nccl[A-Z]' "$2/exports" | sort -u | comm -23 - <(nccl_rows 'HOOKED|LEFT'))" ""
+    if [ -e "$2/profilers" ]; then
+        is "the profiler interfaces it looks for are ours: $1" \
+            "$(comm -23 "$2/profilers" <(printf 'ncclProfiler_v%d\n' 1 2 3 4 5 6 7))" ""
+    fi
 }
 
 if have_pip && [ -e "$cache/12.4/complete" ]; then # nccl.h needs the runtime's headers
@@ -81,6 +86,17 @@ if have_pip && [ -e "$cache/12.4/complete" ]; then # nccl.h needs the runtime's 
     done
 else
     skip "NCCL" "no wheels"
+fi
+
+# NCCL's profiler interface: its headers are in its sources alone.
+headers=${NCCL_SOURCE:-/nowhere}/plugins/profiler/example/nccl
+if [ -e "$headers/profiler_v6.h" ]; then
+    newest=$(ls "$headers" | sed -n 's/^profiler_v\([0-9]*\)\.h$/\1/p' | sort -n | tail -n 1)
+    is "NCCL's sources have no profiler interface that we do not" "$((newest <= 7))" 1
+    ok "profiler interfaces 1 to $newest: NCCL's sources" ${CC:-gcc} -std=gnu11 -fsyntax-only -include err.h \
+        -DNCCL_PROFILER_H='"profiler.h"' "-DNEWEST=$newest" -I"$headers" -I"$root" "$root/tests/plugin/test_abi.c"
+else
+    skip "NCCL's profiler interface" "no sources of NCCL 2.29 or later (set NCCL_SOURCE)"
 fi
 
 toolkit=${CUDA_HOME:-/usr/local/cuda}

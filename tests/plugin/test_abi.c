@@ -1,11 +1,26 @@
 /* test_abi.c - the offsets of NCCL's profiler descriptors, measured on its headers. The compiler does the checking; the
- * program says that it compiled. */
+ * program says that it compiled.
+ *
+ * NCCL_PROFILER_H="profiler.h" checks NCCL's own headers against the same table (tests/check-abi.t does, with a source
+ * tree); NEWEST is the newest version that they have. */
+#include <stddef.h>
 #include <stdio.h>
 
+#ifdef NCCL_PROFILER_H
+#include NCCL_PROFILER_H
+#define DESCR(v) ncclProfilerEventDescr_v##v##_t
+#define ARGS(v) ncclProfilerEventStateArgs_v##v##_t
+#define TABLE(v) ncclProfiler_v##v##_t
+#else
 #include "tests/plugin/abi.h"
+#define DESCR(v) struct descr_v##v
+#define ARGS(v) union args_v##v
+#define TABLE(v) struct profiler_v##v
+#define NEWEST 7
+#endif
 
-#define SIZE(v, size) _Static_assert(sizeof(struct descr_v##v) == (size), "size of descriptor " #v)
-#define AT(v, member, offset) _Static_assert(offsetof(struct descr_v##v, member) == (offset), #v " " #member)
+#define SIZE(v, size) _Static_assert(sizeof(DESCR(v)) == (size), "size of descriptor " #v)
+#define AT(v, member, offset) _Static_assert(offsetof(DESCR(v), member) == (offset), #v " " #member)
 
 SIZE(1, 120);
 SIZE(2, 128);
@@ -13,7 +28,9 @@ SIZE(3, 120);
 SIZE(4, 104);
 SIZE(5, 112);
 SIZE(6, 112);
+#if NEWEST >= 7
 SIZE(7, 136);
+#endif
 
 #define COMMON(v)                                                                                                      \
     AT(v, type, 0);                                                                                                    \
@@ -33,7 +50,9 @@ COMMON(3);
 COMMON(4);
 COMMON(5);
 COMMON(6);
+#if NEWEST >= 7
 COMMON(7);
+#endif
 
 #define NAMED(v)                                                                                                       \
     AT(v, coll.name, 24);                                                                                              \
@@ -101,7 +120,9 @@ AT(3, netPlugin.data, 32);
 FROM_V4(4);
 FROM_V4(5);
 FROM_V4(6);
+#if NEWEST >= 7
 FROM_V4(7);
+#endif
 
 #define FROM_V5(v)                                                                                                     \
     AT(v, coll.parentGroup, 104);                                                                                      \
@@ -122,7 +143,9 @@ FROM_V4(7);
     AT(v, kernelLaunch.stream, 24)
 FROM_V5(5);
 FROM_V5(6);
+#if NEWEST >= 7
 FROM_V5(7);
+#endif
 
 #define FROM_V6(v)                                                                                                     \
     AT(v, ceColl.seqNumber, 24);                                                                                       \
@@ -137,14 +160,19 @@ FROM_V5(7);
     AT(v, ceColl.ceSeqNum, 100);                                                                                       \
     AT(v, ceColl.stream, 104)
 FROM_V6(6);
+#if NEWEST >= 7
 FROM_V6(7);
+#endif
 AT(6, ceCollSync.nRanks, 28);
 AT(6, ceCollBatch.totalBytes, 32);
 AT(6, ceCollBatch.useIntraSync, 40);
+#ifndef NCCL_PROFILER_H
 AT(6, proxyOpRccl.commHash, 48);
 AT(6, proxyOpRccl.opCount, 56);
 AT(6, proxyOpRccl.rawSteps, 84);
+#endif
 
+#if NEWEST >= 7
 AT(7, coll.kernelVariant, 112);
 AT(7, coll.isSymColl, 120);
 AT(7, coll.userTag, 128);
@@ -155,11 +183,23 @@ AT(7, ceColl.userTag, 112);
 AT(7, kernelPhase.phaseId, 25);
 AT(7, kernelPhase.phaseName, 32);
 AT(7, kernelPhase.pTimer, 40);
+#endif
 
-_Static_assert(sizeof(((struct descr_v1 *)0)->type) == 1 && sizeof(((struct descr_v4 *)0)->type) == 1, "");
-_Static_assert(sizeof(((struct descr_v5 *)0)->type) == 8 && sizeof(((struct descr_v7 *)0)->type) == 8, "");
-_Static_assert(sizeof(union args_v1) == 16 && sizeof(union args_v4) == 8, "");
-_Static_assert(sizeof(struct profiler_v1) == 48 && sizeof(struct profiler_v7) == 48, "");
+_Static_assert(sizeof(((DESCR(1) *)0)->type) == 1 && sizeof(((DESCR(4) *)0)->type) == 1, "");
+_Static_assert(sizeof(((DESCR(5) *)0)->type) == 8 && sizeof(((DESCR(6) *)0)->type) == 8, "");
+_Static_assert(sizeof(ARGS(1)) == 16 && sizeof(ARGS(4)) == 8, "");
+_Static_assert(sizeof(TABLE(1)) == 48 && sizeof(TABLE(6)) == 48, "");
+#define FUNCTIONS(v)                                                                                                   \
+    _Static_assert(offsetof(TABLE(v), init) == 8 && offsetof(TABLE(v), startEvent) == 16 &&                            \
+                       offsetof(TABLE(v), stopEvent) == 24 && offsetof(TABLE(v), recordEventState) == 32 &&            \
+                       offsetof(TABLE(v), finalize) == 40,                                                             \
+                   "order of functions " #v)
+FUNCTIONS(1);
+FUNCTIONS(2);
+FUNCTIONS(3);
+FUNCTIONS(4);
+FUNCTIONS(5);
+FUNCTIONS(6);
 
 int main(void)
 {
