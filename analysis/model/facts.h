@@ -36,6 +36,8 @@ struct gpu_facts {
     uint64_t pageable_copies, pageable_bytes, pageable_copy_ns; /* large ones */
     /* Over the steady part of the run; filled by pass_gpu. */
     uint64_t compute_ns, gemm_ns; /* kernels that compute, and of those the ones whose work is counted */
+    uint64_t graph_gemm_ns;       /* products that graphs ran, until it is known whether their work is counted */
+    bool graph_work;              /* it is */
     double mfu;                   /* NAN unknown */
     bool work_told;               /* by the user, rather than counted */
 };

@@ -102,8 +102,16 @@ static int see_kernel(struct pass_gpu *self, const struct tr_kernel *event)
     if (facts && kernel->kind != KERNEL_comm)
         facts->compute_ns += event->dur_ns;
     if (facts && kernel->kind == KERNEL_gemm)
-        facts->gemm_ns += event->dur_ns;
+        *(event->graph ? &facts->graph_gemm_ns : &facts->gemm_ns) += event->dur_ns;
     return 0;
+}
+
+/* What a graph does is told as one sum at each launch, if the recorder saw how it was captured. */
+static void see_work(const struct pass_gpu *self, const struct tr_gemm *gemm)
+{
+    struct gpu_facts *facts = gemm->m ? NULL : steady_facts(self, gemm->start_ns);
+    if (facts)
+        facts->graph_work = true;
 }
 
 /* ---- copies ------------------------------------------------------------------------------- */
@@ -133,6 +141,8 @@ static int event(void *arg, const struct event *event)
         return see_kernel(arg, &event->u.kernel);
     if (event->kind == EV_gpu_copy)
         see_copy(arg, &event->u.gpu_copy);
+    if (event->kind == EV_gemm)
+        see_work(arg, &event->u.gemm);
     return 0;
 }
 
@@ -223,6 +233,16 @@ static void told_work(const struct options *options, const struct gpu_facts *fac
     flop[type] = options->flops_per_step * (double)facts->windows;
 }
 
+/* Whether the products that graphs ran were counted with the others, or are too few to matter. */
+static bool settle_graphs(struct gpu_facts *facts)
+{
+    if (facts->graph_work) {
+        facts->gemm_ns += facts->graph_gemm_ns;
+        facts->graph_gemm_ns = 0;
+    }
+    return (double)facts->graph_gemm_ns <= TH_GRAPH_WORK_SHARE * (double)facts->compute_ns;
+}
+
 static int tell_gpu(const struct pass_gpu *self, struct report *report, struct rank_facts *rank_facts)
 {
     static const char *const types[TR_dtype_MAX] = {NULL, "f64", "f32", "tf32", "f16", "bf16", "f8", "i8"};
@@ -235,9 +255,10 @@ static int tell_gpu(const struct pass_gpu *self, struct report *report, struct r
         return 0;
     memcpy(flop, facts->flop, sizeof(flop));
     facts->work_told = options->flops_per_step > 0;
+    bool all_counted = settle_graphs(facts);
     if (facts->work_told)
         told_work(options, facts, flop);
-    for (unsigned type = 0; type < TR_dtype_MAX; type++)
+    for (unsigned type = 0; type < TR_dtype_MAX && (all_counted || facts->work_told); type++)
         all += flop[type];
     double ideal = ideal_seconds(options, model, flop);
     facts->mfu = all > 0 && seconds > 0 ? ideal / seconds : NAN;
@@ -273,6 +294,8 @@ static int note_gaps(const struct pass_gpu *self, struct report *report)
             rc = report_note(report, "no-kernels", NULL);
         else if (facts->gpu.kernels && !facts->gpu.launched)
             rc = report_note(report, "no-launch-times", NULL);
+        if (!rc && facts->gpu.windows && isnan(facts->gpu.mfu) && !settle_graphs(&self->job->facts->ranks[i].gpu))
+            rc = report_note(report, "graph-work", NULL);
     }
     return rc;
 }

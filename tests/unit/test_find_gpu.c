@@ -322,11 +322,35 @@ static void few_products(struct script *script, uint64_t at)
     say_kernel(script, at + 22000, 77000, 600, 3);
 }
 
+static void say_graph(struct script *script, uint64_t at, uint64_t dur)
+{
+    say(script, "%luus a kernel pid=1 stream=7 name=4 graph=6 queued_ns=%luus start_ns=%luus dur=%luus", at + dur,
+        at - 500, at, dur);
+}
+
+/* All products are in a graph, whose work is told at each launch. */
+static void slow_products_in_a_graph(struct script *script, uint64_t at)
+{
+    say(script, "%luus a gemm pid=1 type=bf16 count=10 flop=4000000000000 dur=1ms", at + 2000);
+    say_graph(script, at + 2000, 97000);
+}
+
+/* Most are in a graph that was captured before anybody looked; the others are counted. */
+static void products_in_an_unknown_graph(struct script *script, uint64_t at)
+{
+    say(script, "%luus a gemm pid=1 type=bf16 count=1 m=4096 n=4096 k=4096 batch=1 flop=137438953472 dur=1ms",
+        at + 2000);
+    say_kernel(script, at + 2000, 1000, 500, 4);
+    say_graph(script, at + 3100, 96000);
+}
+
 static void work_against_the_peak(void **state)
 {
     expect_only(slow_products, "low-mfu", SEVERITY_LOW);
     expect_only(fast_products, "", 0);
     expect_only(few_products, "", 0);
+    expect_only(slow_products_in_a_graph, "low-mfu", SEVERITY_LOW);
+    expect_only(products_in_an_unknown_graph, "", 0);
 
     struct report *report = run(fast_products, NULL);
     assert_int_equal(report->nr_gpus, 1);
@@ -463,6 +487,11 @@ static void the_report_says_what_is_missing(void **state)
     report = run(kernels_of_unknown_launch, NULL);
     assert_true(has_note(report, "no-launch-times", "too early"));
     assert_true(isnan(report->gpus[0].launch_latency_ns));
+    report_free(report);
+
+    report = run(products_in_an_unknown_graph, NULL);
+    assert_true(has_note(report, "graph-work", "not counted"));
+    assert_true(isnan(report->gpus[0].mfu) && isnan(report->gpus[0].flops));
     report_free(report);
 
     report = run(long_kernels, NULL);
