@@ -27,8 +27,7 @@ static struct results { /* shared with the ranks */
     char names[RANKS_MAX][ROWS_MAX][64]; /* pointers mean nothing here */
 } * results;
 
-/* ---- In a rank
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- In a rank ---- */
 static int me, nr_ranks, id_pipe[RANKS_MAX][2];
 static ncclComm_t comm;
 static struct sim_stream *stream;
@@ -98,8 +97,7 @@ static void tear_down(void)
 #define S ((nccl_stream_t)stream)
 #define B buffer, buffer
 
-/* ---- In the test
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- In the test ---- */
 static void run(int ranks, int hosts, void (*body)(void))
 {
     pid_t pids[RANKS_MAX];
@@ -170,8 +168,7 @@ static void check_rule(int ranks, const char *op, uint64_t launch, enum rule rul
     }
 }
 
-/* ---- Every collective, its rule
- * --------------------------------------------------------------------------------------- */
+/* ---- Every collective, its rule ---- */
 static void body_collectives(void)
 {
     set_up();
@@ -225,8 +222,7 @@ static void test_order(void **state)
             assert_true(results->rows[r][i].start_ns >= results->rows[r][i - 1].end_ns);
 }
 
-/* ---- Send and Recv: a ring, fused
- * ---------------------------------------------------------------------------------------- */
+/* ---- Send and Recv: a ring, fused ---- */
 static void body_pairs(void)
 {
     set_up();
@@ -256,8 +252,7 @@ static void test_pairs(void **state)
     assert_string_equal(row(0, "Send", 0)->name, "ncclDevKernel_SendRecv");
 }
 
-/* ---- A pipeline: no group, one way
- * ------------------------------------------------------------------------------------------ */
+/* ---- A pipeline: no group, one way ---- */
 static void body_pipeline(void)
 {
     set_up();
@@ -287,8 +282,7 @@ static void test_pipeline(void **state)
         }
 }
 
-/* ---- Two communicators at once, on two streams; fused collectives
- * -------------------------------------------------------------- */
+/* ---- Two communicators at once, on two streams; fused collectives ---- */
 static void body_split(void)
 {
     set_up();
@@ -331,8 +325,7 @@ static void test_split(void **state)
     assert_true(row(0, "AllGather", 0)->comm != row(1, "AllGather", 0)->comm);
 }
 
-/* ---- One process with several GPUs
- * ----------------------------------------------------------------------------------------------- */
+/* ---- One process with several GPUs ---- */
 static void body_all_in_one(void)
 {
     ncclComm_t comms[4];
@@ -369,8 +362,7 @@ static void test_all_in_one(void **state)
             }
 }
 
-/* ---- A rank dies: the others wait until they abort; what was queued behind ends then
- * --------------------------------------------- */
+/* ---- A rank dies: the others wait until they abort; what was queued behind ends then ---- */
 static void body_death(void)
 {
     set_up();
@@ -409,8 +401,7 @@ static void test_mismatch(void **state)
     run(2, 1, body_mismatch);
 }
 
-/* ---- Wrong use, and the rest of the surface
- * ------------------------------------------------------------------------------------------ */
+/* ---- Wrong use, and the rest of the surface ---- */
 static void body_surface(void)
 {
     set_up();
@@ -464,8 +455,7 @@ static void test_surface(void **state)
     assert_int_equal(results->rows[0][2].nr_calls, 4);
 }
 
-/* ---- Shrink, grow, without waiting, in a group
- * --------------------------------------------------------------------------------------- */
+/* ---- Shrink, grow, without waiting, in a group ---- */
 static void body_family(void)
 {
     set_up();
@@ -521,8 +511,7 @@ static void test_family(void **state)
     assert_int_equal(results->nr[2], 4);
 }
 
-/* ---- Captured once, played again: each replay is an instance
- * ---------------------------------------------------------------------------- */
+/* ---- Captured once, played again: each replay is an instance ---- */
 static void body_graph(void)
 {
     set_up();

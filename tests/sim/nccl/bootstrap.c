@@ -53,8 +53,7 @@ static bool move(int socket, void *buffer, size_t bytes, bool out, const int *ab
     return true;
 }
 
-/* ---- The root: one thread for each unique id -----------------------------------------------------------------------
- */
+/* ---- The root: one thread for each unique id ---- */
 struct root {
     int listener;
     uint64_t random;
@@ -159,8 +158,7 @@ ncclResult_t bootstrap_id(ncclUniqueId *ret)
     return ncclSuccess;
 }
 
-/* ---- The ranks ------------------------------------------------------------------------------------------------------
- */
+/* ---- The ranks ---- */
 ncclResult_t bootstrap_join(const ncclUniqueId *unique, int rank, int nranks, const void *mine, size_t bytes, void *all,
                             const int *aborted, int *ret_socket)
 {

@@ -59,8 +59,8 @@ ncclResult_t nccl_error(struct ncclComm *c, ncclResult_t result, const char *for
     return result;
 }
 
-/* ---- Exchanges
- * --------------------------------------------------------------------------------------------------------- Each puts
+/* ---- Exchanges ---- */
+/* Each rank puts
  * its words into its box and rings. A box is used again two exchanges later, when all have read it: nobody begins the
  * exchange in between before having read. */
 static bool box_there(struct ncclComm *c, uint64_t round, const bool *members)
@@ -93,8 +93,7 @@ ncclResult_t comm_exchange(struct ncclComm *c, const void *mine, size_t bytes, v
     return ncclSuccess;
 }
 
-/* ---- The progress thread: woken when another rank told a start that something here may have waited for
- * ---------------- */
+/* ---- The progress thread: woken when another rank told a start that something here may have waited for ---- */
 static void name_thread(const struct ncclComm *c)
 {
     char name[16];
@@ -156,8 +155,7 @@ void comm_stop(struct ncclComm *c, bool abort)
     }
 }
 
-/* ---- Questions
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- Questions ---- */
 #define ASK(name, type, expression)                                                                                    \
     NCCL(ncclResult_t, name, (const ncclComm_t c, type *ret))                                                          \
     {                                                                                                                  \

@@ -33,8 +33,7 @@ bool group_add_job(struct init_job *job)
     return true;
 }
 
-/* ---- Calls
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ---- */
 static ncclResult_t check(const struct call *call)
 {
     struct ncclComm *c = call->comm;
@@ -93,8 +92,7 @@ ncclResult_t group_add(const struct call *call)
     return error ? error : ended;
 }
 
-/* ---- The end
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- The end ---- */
 static struct call *take_calls(void)
 {
     struct call *calls = group.calls;

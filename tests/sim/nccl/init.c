@@ -13,8 +13,7 @@
 #include "tests/sim/nccl/proxy.h"
 #include "tests/sim/nccl/topology.h"
 
-/* ---- What every way has in common
- * ----------------------------------------------------------------------------------------- */
+/* ---- What every way has in common ---- */
 static void describe_self(struct ncclComm *c, struct nccl_peer *me)
 {
     memset(me, 0, sizeof(*me));
@@ -77,7 +76,7 @@ static void say_made(const struct ncclComm *c, const char *what)
 }
 
 /* Peers are known: transports, log, and the thread. */
-static ncclResult_t finish(struct ncclComm *c)
+ncclResult_t init_finish(struct ncclComm *c)
 {
     c->nr_nodes = count_nodes(c);
     ncclResult_t error = check_peers(c);
@@ -93,7 +92,7 @@ static ncclResult_t finish(struct ncclComm *c)
     return ncclSuccess;
 }
 
-static ncclResult_t begin(struct ncclComm *c)
+ncclResult_t init_begin(struct ncclComm *c)
 {
     ncclResult_t error = make_room(c);
     if (error || (error = net_init(c)))
@@ -104,12 +103,12 @@ static ncclResult_t begin(struct ncclComm *c)
     return ncclSuccess;
 }
 
-static ncclResult_t run_by_id(struct init_job *job)
+ncclResult_t init_by_id(struct init_job *job)
 {
     struct ncclComm *c = job->comm;
     int socket;
     c->hash = bootstrap_hash(&job->id);
-    ncclResult_t error = begin(c);
+    ncclResult_t error = init_begin(c);
     if (error)
         return error;
     struct nccl_peer me = c->peers[c->rank];
@@ -118,131 +117,14 @@ static ncclResult_t run_by_id(struct init_job *job)
         return error;
     int failed = shared_open(&c->shared, c->hash, c->nranks);
     error = bootstrap_done(socket, &c->aborted);
-    if (c->rank == 0)
-        shared_unlink(c->hash);
+    shared_unlink(c->hash); /* by all: the first may have died */
     if (failed)
         return nccl_error(c, ncclSystemError, "Error while creating shared memory segment /dev/shm/nccl-%llx (%s)",
                           (unsigned long long)c->hash, strerror(-failed));
-    return error ? error : finish(c);
+    return error ? error : init_finish(c);
 }
 
-/* ---- From another communicator
- * ----------------------------------------------------------------------------------------------- */
-struct split_word {
-    int color, key;
-    bool has_id;
-    ncclUniqueId id;
-};
-
-static bool excluded(const struct init_job *job, int rank)
-{
-    for (int i = 0; i < job->nr_excluded; i++)
-        if (job->excluded[i] == rank)
-            return true;
-    return false;
-}
-
-static bool before(const struct split_word *words, int a, int b)
-{
-    return words[a].key != words[b].key ? words[a].key < words[b].key : a < b;
-}
-
-/* The members of my colour in the order of their keys: my place, and everybody's old rank. */
-static int place(const struct split_word *words, const bool *members, int nr, int color, int me, int *ret_ranks)
-{
-    int nranks = 0, rank = -1;
-    for (int i = 0; i < nr; i++) {
-        if (!members[i] || words[i].color != color)
-            continue;
-        int at = nranks++;
-        for (; at > 0 && before(words, i, ret_ranks[at - 1]); at--)
-            ret_ranks[at] = ret_ranks[at - 1];
-        ret_ranks[at] = i;
-    }
-    for (int i = 0; i < nranks; i++)
-        if (ret_ranks[i] == me)
-            rank = i;
-    return rank < 0 ? -1 : (ret_ranks[nr] = nranks, rank);
-}
-
-static uint64_t mix(uint64_t hash, uint64_t with)
-{
-    hash ^= with + 0x9e3779b97f4a7c15ull + (hash << 6) + (hash >> 2);
-    return hash * 0xff51afd7ed558ccdull;
-}
-
-static ncclResult_t split_off(struct init_job *job, const struct split_word *words, const bool *members, int *ranks)
-{
-    struct ncclComm *c = job->comm, *p = job->parent;
-    c->rank = place(words, members, p->nranks, job->color, p->rank, ranks);
-    c->nranks = ranks[p->nranks];
-    c->hash = mix(mix(p->hash, ++p->children), (uint64_t)(unsigned)job->color);
-    ncclResult_t error = begin(c);
-    if (error)
-        return error;
-    for (int i = 0; i < c->nranks; i++) {
-        c->peers[i] = p->peers[ranks[i]];
-        c->peers[i].rank = i;
-    }
-    return shared_open(&c->shared, c->hash, c->nranks) ? ncclSystemError : ncclSuccess;
-}
-
-/* Split, and shrink: which is a split without those excluded, who are not asked. */
-static ncclResult_t run_split(struct init_job *job)
-{
-    struct ncclComm *c = job->comm, *p = job->parent;
-    size_t n = (size_t)p->nranks;
-    struct split_word mine = {.color = job->color, .key = job->key}, *words = calloc(n, sizeof(*words));
-    bool *members = calloc(n, sizeof(*members));
-    int *ranks = calloc(n + 1, sizeof(*ranks));
-    if (!words || !members || !ranks)
-        abort();
-    for (int i = 0; i < p->nranks; i++)
-        members[i] = !excluded(job, i);
-    ncclResult_t error = comm_exchange(p, &mine, sizeof(mine), words, members);
-    bool in = job->color >= 0;
-    if (!error && in)
-        error = split_off(job, words, members, ranks);
-    else if (!error)
-        p->children++;
-    int failed = error, *all = calloc(n, sizeof(*all));
-    if (!error || in) /* nobody goes on before all have mapped the new memory */
-        comm_exchange(p, &failed, sizeof(failed), all, members);
-    if (in && c->rank == 0)
-        shared_unlink(c->hash);
-    free(all);
-    free(words);
-    free(members);
-    free(ranks);
-    return error || !in ? error : finish(c);
-}
-
-/* Growing: those who are in learn the id from the one who has it; then all meet by it, old ranks first. */
-static ncclResult_t run_grow(struct init_job *job)
-{
-    struct ncclComm *p = job->parent;
-    if (p) {
-        struct split_word mine = {.has_id = job->has_id, .id = job->id},
-                          *words = calloc((size_t)p->nranks, sizeof(mine));
-        if (!words)
-            abort();
-        ncclResult_t error = comm_exchange(p, &mine, sizeof(mine), words, NULL);
-        for (int i = 0; i < p->nranks && !error; i++)
-            if (words[i].has_id) {
-                job->id = words[i].id;
-                job->has_id = true;
-            }
-        free(words);
-        if (error)
-            return error;
-    }
-    if (!job->has_id)
-        return nccl_error(p, ncclInvalidUsage, "ncclCommGrow: no rank has a unique id");
-    return run_by_id(job);
-}
-
-/* ---- Running jobs
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- Running jobs ---- */
 static void end_job(struct init_job *job)
 {
     struct ncclComm *c = job->comm;
@@ -258,8 +140,9 @@ static void end_job(struct init_job *job)
         comm_unref(c);
         *job->ret = NULL;
     } else if (c) {
+        if (c->blocking) /* else the caller has it already */
+            *job->ret = c;
         __atomic_store_n(&c->async_error, ncclSuccess, __ATOMIC_RELEASE);
-        *job->ret = c;
     }
 }
 
@@ -331,8 +214,7 @@ ncclResult_t init_run(struct init_job *job)
     return group_add_job(job) ? ncclSuccess : init_jobs(job);
 }
 
-/* ---- The public ways in
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- The public ways in ---- */
 #define CONFIG_HAS(config, member) ((config)->size >= offsetof(ncclConfig_t, member) + sizeof((config)->member))
 
 static ncclResult_t configure(struct ncclComm *c, const ncclConfig_t *config)
@@ -348,8 +230,8 @@ static ncclResult_t configure(struct ncclComm *c, const ncclConfig_t *config)
     return ncclSuccess;
 }
 
-static ncclResult_t start_job(ncclComm_t *ret, struct ncclComm *parent, const ncclConfig_t *config, const char *api,
-                              struct init_job job)
+ncclResult_t init_start(ncclComm_t *ret, struct ncclComm *parent, const ncclConfig_t *config, const char *api,
+                        struct init_job job)
 {
     if (!ret)
         return nccl_error(NULL, ncclInvalidArgument, "%s : comm argument is NULL", api);
@@ -384,8 +266,9 @@ static ncclResult_t by_id(ncclComm_t *ret, int nranks, const ncclUniqueId *id, i
 {
     if (nranks < 1 || rank < 0 || rank >= nranks)
         return nccl_error(NULL, ncclInvalidArgument, "Invalid rank requested : %d/%d", rank, nranks);
-    return start_job(ret, NULL, config, api,
-                     (struct init_job){.run = run_by_id, .id = *id, .has_id = true, .key = rank, .grow_ranks = nranks});
+    return init_start(
+        ret, NULL, config, api,
+        (struct init_job){.run = init_by_id, .id = *id, .has_id = true, .key = rank, .grow_ranks = nranks});
 }
 
 NCCL(ncclResult_t, GetUniqueId, (ncclUniqueId * id))
@@ -425,116 +308,4 @@ NCCL(ncclResult_t, CommInitAll, (ncclComm_t * comms, int nr_devices, const int *
     }
     sim_set_current(current);
     return group_end();
-}
-
-NCCL(ncclResult_t, CommSplit, (ncclComm_t comm, int color, int key, ncclComm_t *ret, ncclConfig_t *config))
-{
-    ncclResult_t error = comm_check(comm);
-    if (error)
-        return error;
-    return start_job(ret, comm, config, "ncclCommSplit",
-                     (struct init_job){.run = run_split, .color = color, .key = key});
-}
-
-NCCL(ncclResult_t, CommShrink, (ncclComm_t comm, int *list, int nr, ncclComm_t *ret, ncclConfig_t *config, int flags))
-{
-    ncclResult_t error = comm_check(comm);
-    if (error && !(flags & NCCL_SHRINK_ABORT))
-        return error;
-    if (nr < 1 || !list || nr >= comm->nranks)
-        return nccl_error(comm, ncclInvalidArgument, "ncclCommShrink : %d ranks excluded", nr);
-    struct init_job job = {.run = run_split, .nr_excluded = nr, .flags = flags};
-    job.excluded = malloc((size_t)nr * sizeof(int));
-    if (!job.excluded)
-        return ncclSystemError;
-    memcpy(job.excluded, list, (size_t)nr * sizeof(int));
-    if (excluded(&job, comm->rank)) {
-        free(job.excluded);
-        return nccl_error(comm, ncclInvalidArgument, "ncclCommShrink : rank %d is among those excluded", comm->rank);
-    }
-    if (flags & NCCL_SHRINK_ABORT)
-        launch_forget(comm);
-    job.key = comm->rank;
-    return start_job(ret, comm, config, "ncclCommShrink", job);
-}
-
-NCCL(ncclResult_t, CommGetUniqueId, (ncclComm_t comm, ncclUniqueId *id))
-{
-    ncclResult_t error = comm_check(comm);
-    return error ? error : id ? bootstrap_id(id) : ncclInvalidArgument;
-}
-
-NCCL(ncclResult_t, CommGrow,
-     (ncclComm_t comm, int nranks, const ncclUniqueId *id, int rank, ncclComm_t *ret, ncclConfig_t *config))
-{
-    struct init_job job = {.run = run_grow, .grow_ranks = nranks, .key = comm ? comm->rank : rank};
-    ncclResult_t error = comm ? comm_check(comm) : id ? ncclSuccess : ncclInvalidArgument;
-    if (error || (comm && nranks <= comm->nranks))
-        return nccl_error(comm, error ? error : ncclInvalidArgument, "ncclCommGrow : to %d ranks", nranks);
-    if (id) {
-        job.id = *id;
-        job.has_id = true;
-    }
-    return start_job(ret, comm, config, "ncclCommGrow", job);
-}
-
-/* ---- Ending
- * ------------------------------------------------------------------------------------------------------------------------
- */
-static void say_gone(const struct ncclComm *c, const char *what)
-{
-    if (c->peers)
-        log_info(LOG_INIT, "comm %p rank %d nranks %d cudaDev %d busId %llx - %s COMPLETE", (void *)c, c->rank,
-                 c->nranks, c->device, (unsigned long long)c->peers[c->rank].bus, what);
-}
-
-static ncclResult_t end(struct ncclComm *c, bool abort)
-{
-    if (!c)
-        return ncclSuccess;
-    if (c->magic != COMM_MAGIC)
-        return nccl_error(NULL, ncclInvalidArgument, "comm argument is not a communicator");
-    if (abort)
-        __atomic_store_n(&c->aborted, 1, __ATOMIC_RELEASE);
-    while (__atomic_load_n(&c->async_error, __ATOMIC_ACQUIRE) == ncclInProgress)
-        usleep(1000); /* still being made: it notices */
-    comm_stop(c, abort);
-    profiler_comm_end(c);
-    net_plugin_comm_end(c);
-    say_gone(c, abort ? "Abort" : "Destroy");
-    c->magic = 0;
-    comm_unref(c);
-    return ncclSuccess;
-}
-
-NCCL(ncclResult_t, CommFinalize, (ncclComm_t comm))
-{
-    ncclResult_t error = comm_check(comm);
-    if (error)
-        return error;
-    if (comm->finalized)
-        return nccl_error(comm, ncclInvalidUsage, "comm has been finalized already");
-    comm->finalized = true;
-    return ncclSuccess;
-}
-
-NCCL(ncclResult_t, CommDestroy, (ncclComm_t comm))
-{
-    return end(comm, false);
-}
-
-NCCL(ncclResult_t, CommAbort, (ncclComm_t comm))
-{
-    return end(comm, true);
-}
-
-/* What was launched ends; the communicator can only be shrunk or destroyed then. */
-NCCL(ncclResult_t, CommRevoke, (ncclComm_t comm, int flags))
-{
-    ncclResult_t error = comm_check(comm);
-    if (error)
-        return error;
-    launch_forget(comm);
-    comm->finalized = true;
-    return ncclSuccess;
 }

@@ -16,7 +16,7 @@
     __attribute__((weak, alias("pnccl" #name))) result nccl##name arguments;                                           \
     result pnccl##name arguments
 
-/* ---- Settings (settings.c) ------------------------------------------------------------------------------------- */
+/* ---- Settings (settings.c) ---- */
 struct nccl_settings {
 #define TEXT(name, otherwise, what) const char *name;
 #define NUMBER(name, otherwise, what) double name;
@@ -30,7 +30,7 @@ const char *nccl_variable(const char *name); /* of the environment; NULL: unset 
 int64_t nccl_variable_number(const char *name, int64_t otherwise);
 const char *nccl_host(void); /* name of this host: NCCL_HOSTID, or the host's */
 
-/* ---- Operations ------------------------------------------------------------------------------------------------ */
+/* ---- Operations ---- */
 enum nccl_func { /* NCCL's own numbers for the first eight */
                  FUNC_Broadcast,
                  FUNC_Reduce,
@@ -55,7 +55,7 @@ const char *nccl_type_name(ncclDataType_t type); /* "f32", as in kernels' names 
 enum nccl_algo { ALGO_TREE, ALGO_RING };
 enum nccl_proto { PROTO_LL, PROTO_LL128, PROTO_SIMPLE };
 
-/* ---- What a rank tells the others of itself -------------------------------------------------------------------- */
+/* ---- What a rank tells the others of itself ---- */
 enum nccl_link { LINK_P2P, LINK_SHM, LINK_IB, LINK_SOCKET, LINK_PLUGIN };
 
 struct nccl_peer {
@@ -69,7 +69,7 @@ struct nccl_peer {
     int tcp_port;           /* where it takes connections of NET/Socket */
 };
 
-/* ---- Shared memory of a communicator's ranks (shared.c) --------------------------------------------------------- */
+/* ---- Shared memory of a communicator's ranks (shared.c) ---- */
 #define COLL_RING 1024u
 #define PAIR_RING 512u
 #define BOX_BYTES 512u
@@ -111,7 +111,7 @@ struct slot *shared_coll(struct shared *s, int rank, uint64_t ordinal);
 struct contact *shared_contact(struct shared *s, int from, int to);
 struct slot *shared_pair(struct shared *s, int from, int to, bool receiver, uint64_t ordinal);
 
-/* ---- Communicators (comm.c, init.c) ------------------------------------------------------------------------------ */
+/* ---- Communicators (comm.c, init.c) ---- */
 #define COMM_MAGIC 0x4e43434cu
 
 struct plugin_comm; /* profiler.h */
@@ -140,7 +140,7 @@ struct ncclComm {
     uint64_t nr_launches, nr_colls;
     uint64_t *nr_sends, *nr_receives; /* by peer */
     struct sim_op *last;              /* referenced: launches of one communicator follow each other */
-    int nr_open;                      /* launches not decided */
+    int nr_open;                      /* atomic: launches not decided */
 
     uint64_t op_count; /* as told in its log */
     uint64_t sequence[NR_FUNCS];
@@ -173,6 +173,12 @@ struct init_job {
 };
 ncclResult_t init_run(struct init_job *job); /* now, in the group, or on a thread; takes the job over */
 ncclResult_t init_jobs(struct init_job *jobs);
+/* A job from its public call: `job` has run and what that needs. */
+ncclResult_t init_start(ncclComm_t *ret, struct ncclComm *parent, const ncclConfig_t *config, const char *api,
+                        struct init_job job);
+ncclResult_t init_begin(struct ncclComm *c);  /* rank, nranks and hash are known: this rank's own part */
+ncclResult_t init_finish(struct ncclComm *c); /* peers and shared memory are there: the rest */
+ncclResult_t init_by_id(struct init_job *job);
 
 /* ---- Rendezvous by unique id (bootstrap.c) ------------------------------------------------------------------------
  */
@@ -230,6 +236,14 @@ struct launch {
     bool captured;
     struct work works[];
 };
+/* depend.c: a kernel's start is told to the others, once their slots are free; then the last start it depends on. */
+bool depend_may_tell(struct ncclComm *c, const struct launch *l);
+void depend_tell(struct ncclComm *c, const struct launch *l, uint64_t start);
+uint64_t depend_ready(struct ncclComm *c, const struct launch *l, uint64_t start); /* SIM_UNKNOWN: not yet */
+bool depend_is_pair(enum nccl_func f);                                             /* between two ranks */
+bool depend_receives(enum nccl_func f);
+uint64_t depend_later(uint64_t a, uint64_t b); /* SIM_UNKNOWN is the latest of all */
+
 /* All calls are of one communicator. */
 ncclResult_t launch_calls(struct call *calls, unsigned nr);
 void launch_forget(struct ncclComm *c); /* all of its undecided launches end */

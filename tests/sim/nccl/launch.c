@@ -1,11 +1,6 @@
-/* launch.c - a communicator's kernel in time. It starts like any kernel; each of its calls is then told to the other
- * ranks, in memory they share; it ends when the last start it depends on is known and the bytes have moved:
- *   AllReduce, AllGather, ReduceScatter, AlltoAll   all ranks
- *   Broadcast, Scatter                              the root
- *   Reduce, Gather                                  the root waits for all, the others for nobody
- *   Send, Recv (and Put, Signal, WaitSignal)        the peer
- * and a fused kernel on all that its calls depend on. Everything below that takes an op runs with the engine's lock
- * held, in the thread that queued it or in the communicator's progress thread. */
+/* launch.c - a communicator's kernel: it starts like any kernel, its start is told to the other ranks, and it ends when
+ * the last start it depends on is known (depend.c) and the bytes have moved (model.c). What takes an op runs with the
+ * engine's lock held, in the thread that queued it or in the communicator's progress thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,140 +8,21 @@
 #include "tests/sim/nccl/profiler.h"
 #include "tests/sim/nccl/proxy.h"
 
-/* ---- Who depends on whom
- * --------------------------------------------------------------------------------------------- */
-static bool is_pair(enum nccl_func f)
-{
-    return f == FUNC_Send || f == FUNC_Recv || f == FUNC_PutSignal || f == FUNC_Signal || f == FUNC_WaitSignal;
-}
-
-static bool receives(enum nccl_func f)
-{
-    return f == FUNC_Recv || f == FUNC_WaitSignal;
-}
-
-static bool depends(const struct ncclComm *c, const struct work *w, int on)
-{
-    switch (w->func) {
-    case FUNC_Broadcast:
-    case FUNC_Scatter:
-        return on == w->root;
-    case FUNC_Reduce:
-    case FUNC_Gather:
-        return c->rank == w->root || on == c->rank;
-    default:
-        return true;
-    }
-}
-
-/* ---- Telling a start, and reading the others'
- * ------------------------------------------------------------------------ */
-static struct slot *own_slot(struct ncclComm *c, const struct work *w)
-{
-    if (!is_pair(w->func))
-        return shared_coll(&c->shared, c->rank, w->ordinal);
-    bool in = receives(w->func);
-    return shared_pair(&c->shared, in ? w->root : c->rank, in ? c->rank : w->root, in, w->ordinal);
-}
-
-static struct slot *peer_slot(struct ncclComm *c, const struct work *w)
-{
-    bool in = receives(w->func);
-    return shared_pair(&c->shared, in ? w->root : c->rank, in ? c->rank : w->root, !in, w->ordinal);
-}
-
-/* A slot may be written again when everybody is done with what it said a round of the ring ago. */
-static bool slots_free(struct ncclComm *c, const struct launch *l)
-{
-    for (unsigned i = 0; i < l->nr_works; i++)
-        for (int r = 0; r < c->nranks && !is_pair(l->works[i].func); r++)
-            if (l->works[i].ordinal >= __atomic_load_n(&c->shared.ranks[r].done, __ATOMIC_ACQUIRE) + COLL_RING &&
-                !__atomic_load_n(&c->shared.ranks[r].gone, __ATOMIC_ACQUIRE))
-                return false;
-    return true;
-}
-
-static bool all_told(struct ncclComm *c, uint64_t ordinal)
-{
-    for (int r = 0; r < c->nranks; r++)
-        if (__atomic_load_n(&shared_coll(&c->shared, r, ordinal)->number, __ATOMIC_SEQ_CST) != ordinal + 1)
-            return false;
-    return true;
-}
-
-/* Wakes those who may now know the end of theirs: a collective's ranks when the last has come or the root has. */
-static void wake(struct ncclComm *c, const struct work *w)
-{
-    if (is_pair(w->func)) {
-        if (w->root != c->rank)
-            shared_ring(&c->shared, w->root);
-        return;
-    }
-    bool root_tells = (w->func == FUNC_Broadcast || w->func == FUNC_Scatter) && w->root == c->rank;
-    if (!root_tells && !all_told(c, w->ordinal))
-        return;
-    for (int r = 0; r < c->nranks; r++)
-        if (r != c->rank)
-            shared_ring(&c->shared, r);
-}
-
-static void tell(struct ncclComm *c, const struct launch *l, uint64_t start)
-{
-    for (unsigned i = 0; i < l->nr_works; i++) {
-        struct slot *s = own_slot(c, &l->works[i]);
-        s->start = start;
-        s->func = l->works[i].func;
-        __atomic_store_n(&s->number, l->works[i].ordinal + 1, __ATOMIC_SEQ_CST);
-    }
-    for (unsigned i = 0; i < l->nr_works; i++)
-        wake(c, &l->works[i]);
-}
-
-/* Its start if it is there and of the same call: ranks that called different things never meet, as in reality. */
-static uint64_t start_in(const struct slot *s, const struct work *w)
-{
-    if (__atomic_load_n(&s->number, __ATOMIC_SEQ_CST) != w->ordinal + 1)
-        return SIM_UNKNOWN;
-    return is_pair(w->func) || s->func == (uint32_t)w->func ? s->start : SIM_UNKNOWN;
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b; /* SIM_UNKNOWN is the latest of all */
-}
-
-static uint64_t all_ready(struct ncclComm *c, const struct launch *l, uint64_t start)
-{
-    uint64_t ready = start;
-    for (unsigned i = 0; i < l->nr_works && ready != SIM_UNKNOWN; i++) {
-        const struct work *w = &l->works[i];
-        if (is_pair(w->func)) {
-            ready = later(ready, start_in(peer_slot(c, w), w));
-            continue;
-        }
-        for (int r = 0; r < c->nranks && ready != SIM_UNKNOWN; r++)
-            if (depends(c, w, r))
-                ready = later(ready, start_in(shared_coll(&c->shared, r, w->ordinal), w));
-    }
-    return ready;
-}
-
-/* ---- A kernel's life: placed, asked for its end until it has one
- * ------------------------------------------------------ */
+/* ---- A kernel's life: placed, asked for its end until it has one ---- */
 static void launch_ended(struct launch *l, struct sim_op *op, uint64_t ready, uint64_t end)
 {
     struct ncclComm *c = l->comm;
     truth_add(l, op, ready, end);
     uint64_t done = c->shared.ranks[c->rank].done;
     for (unsigned i = 0; i < l->nr_works; i++)
-        if (!is_pair(l->works[i].func))
-            done = later(done, l->works[i].ordinal + 1);
+        if (!depend_is_pair(l->works[i].func))
+            done = depend_later(done, l->works[i].ordinal + 1);
     __atomic_store_n(&c->shared.ranks[c->rank].done, done, __ATOMIC_RELEASE);
     op->decide_data = NULL;
     if (l->item)
         proxy_decided(l->item, ready, end);
     proxy_unref(l->item);
-    c->nr_open--;
+    __atomic_sub_fetch(&c->nr_open, 1, __ATOMIC_RELEASE);
     free(l);
     comm_unref(c);
 }
@@ -156,19 +32,19 @@ static uint64_t decide(struct sim_op *op, uint64_t start)
     struct launch *l = op->decide_data;
     struct ncclComm *c = l->comm;
     uint64_t ready = SIM_UNKNOWN, end;
-    if (!l->posted && slots_free(c, l)) {
-        tell(c, l, start);
+    if (!l->posted && depend_may_tell(c, l)) {
+        depend_tell(c, l, start);
         l->posted = true;
     }
     op->start = start; /* it runs, and waits; what is told of it needs that */
     if (l->item)
         proxy_started(l->item, start);
     if (l->posted)
-        ready = all_ready(c, l, start);
+        ready = depend_ready(c, l, start);
     if (ready != SIM_UNKNOWN) {
         end = ready + l->transfer_ns;
     } else if (__atomic_load_n(&c->aborted, __ATOMIC_ACQUIRE) || __atomic_load_n(&c->forgotten, __ATOMIC_ACQUIRE)) {
-        ready = end = later(start, sim_now());
+        ready = end = depend_later(start, sim_now());
     } else {
         return SIM_UNKNOWN;
     }
@@ -202,22 +78,21 @@ static void placed(struct sim_op *op)
         l->item = l->captured ? proxy_replay(l->item) : proxy_ref(l->item);
     for (unsigned i = 0; i < l->nr_works; i++) {
         struct work *w = &l->works[i];
-        uint64_t *next = !is_pair(w->func)   ? &c->nr_colls
-                         : receives(w->func) ? &c->nr_receives[w->root]
-                                             : &c->nr_sends[w->root];
+        uint64_t *next = !depend_is_pair(w->func)   ? &c->nr_colls
+                         : depend_receives(w->func) ? &c->nr_receives[w->root]
+                                                    : &c->nr_sends[w->root];
         w->ordinal = (*next)++;
     }
     sim_op_add_wait(op, c->last);
     sim_op_unref(c->last);
     c->last = sim_op_ref(op);
-    c->nr_open++;
+    __atomic_add_fetch(&c->nr_open, 1, __ATOMIC_RELEASE);
     comm_ref(c);
     op->decide_data = l;
     op->decide = decide;
 }
 
-/* ---- Launching
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- Launching ---- */
 /* One host stub for each kernel's name, for good: what is recorded points to the name. */
 static const char *stub_of(const char *name)
 {

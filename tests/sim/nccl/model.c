@@ -23,8 +23,7 @@ const char *nccl_type_name(ncclDataType_t type)
     return (unsigned)type < ncclNumTypes ? names[type] : "?";
 }
 
-/* ---- Links
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- Links ---- */
 struct speed {
     double bytes_per_ns, step_ns;
 };
@@ -76,8 +75,7 @@ static struct ring ring_of(const struct ncclComm *c)
     return ring;
 }
 
-/* ---- One call
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- One call ---- */
 uint64_t call_bytes(const struct call *call)
 {
     uint64_t bytes = call->count * nccl_type_size(call->type);

@@ -46,8 +46,7 @@ static void *first_context; /* from 11 on: made when it was tried, used by the f
 
 #define CALL(function, arguments) ((int(*) arguments)plugin[function])
 
-/* ---- Profiling by the plugin: pHandle is ours, it says which step a message belongs to
- * ---------------------------------- */
+/* ---- Profiling by the plugin: pHandle is ours, it says which step a message belongs to ---- */
 struct step_of {
     struct ncclComm *comm;
     void *step;
@@ -71,8 +70,7 @@ static int on_profile(void **handle, int type, void *of, int64_t id, void *data)
     return 0;
 }
 
-/* ---- Loading
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Loading ---- */
 static int native_version(void)
 {
     static const struct {
@@ -215,8 +213,7 @@ void net_plugin_comm_end(struct ncclComm *c)
     c->net_context = NULL;
 }
 
-/* ---- Connections
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- Connections ---- */
 int net_plugin_listen(struct ncclComm *c, struct net_plugin_wire *w, void *handle)
 {
     if (version >= 11)

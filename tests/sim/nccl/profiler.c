@@ -74,8 +74,7 @@ unsigned profiler_mask(const struct ncclComm *c)
     return c->plugin ? (unsigned)__atomic_load_n(&event_mask, __ATOMIC_RELAXED) : 0;
 }
 
-/* ---- Descriptors
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- Descriptors ---- */
 static void put(unsigned char *to, int offset, const void *value, size_t bytes)
 {
     if (offset >= 0)

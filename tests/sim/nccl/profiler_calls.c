@@ -35,8 +35,7 @@ static const union profiler_args *no_args(struct ncclComm *c)
     return profiler_adapted(c) ? &empty : NULL;
 }
 
-/* ---- While the group is open
- * ------------------------------------------------------------------------------------------------ */
+/* ---- While the group is open ---- */
 static void group_begins(struct call *call, int depth, bool captured)
 {
     api.comm = call->comm;
@@ -91,8 +90,7 @@ void profiler_group_end_ends(void)
     api.handle = NULL;
 }
 
-/* ---- Launches
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Launches ---- */
 void *profiler_launch_begin(struct ncclComm *c, void *stream)
 {
     void *handle = NULL;

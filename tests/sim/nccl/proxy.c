@@ -9,56 +9,10 @@
 #include <unistd.h>
 
 #include "tests/sim/nccl/profiler.h"
+#include "tests/sim/nccl/proxy_inside.h"
 #include "tests/sim/nccl/wire.h"
 
-#define STEPS_MAX 32
-#define CHUNK_BYTES 524288u
-
-struct proxy_op {
-    unsigned work, channel;
-    int peer;
-    bool out;
-    uint64_t bytes, moved; /* moved: of `wired`, what really goes over the wire */
-    uint64_t wired;
-    int nr_steps, done;
-    void *handle, *step;
-};
-
-struct channel_run { /* a kernel's channel, for one of its calls */
-    unsigned work, channel;
-    void *handle;
-};
-
-enum phase { QUEUED, APPENDED, STARTED, READY };
-
-struct proxy_item {
-    int refs; /* atomic: launch, queue */
-    struct ncclComm *comm;
-    bool replay;
-    struct plan plan;
-    uint64_t start, ready, end; /* atomic; SIM_UNKNOWN until known */
-    enum phase phase;
-    unsigned nr_calls, nr_ops, nr_runs;
-    struct call *calls;
-    void **handles; /* of Coll or P2p, by call */
-    struct proxy_op *ops;
-    struct channel_run *runs;
-    struct proxy_item *next;
-};
-
-struct proxy {
-    pthread_mutex_t lock; /* of the queue; may be taken inside the engine's, never around it */
-    struct proxy_item *first, **end;
-    /* The progress thread's own. */
-    struct wire *wires;
-    void *control; /* ProxyCtrl event that is open */
-    void *stale_op[2], *stale_run;
-    uint64_t last_size;
-    unsigned nr_ops;
-};
-
-/* ---- What a kernel has for the network
- * ---------------------------------------------------------------------------------- */
+/* ---- What a kernel has for the network ---- */
 static void add_ops(struct proxy_item *i, unsigned work, int peer, bool out, uint64_t bytes, unsigned channels)
 {
     const struct nccl_settings *s = nccl_settings();
@@ -211,152 +165,24 @@ void proxy_decided(struct proxy_item *i, uint64_t ready, uint64_t end)
     shared_ring(&i->comm->shared, i->comm->rank);
 }
 
-/* ---- Events
- * ---------------------------------------------------------------------------------------------------------------- */
-static void state(struct proxy_item *i, void *handle, enum profiler_state s, uint64_t size)
-{
-    union profiler_args args = {{size, 0}};
-    profiler_state(i->comm, handle, s, &args);
-}
-
-static void control(struct ncclComm *c, enum profiler_state s, int appended)
-{
-    union profiler_args args = {.appended = appended};
-    profiler_state(c, c->proxy->control, s, &args);
-}
-
-static void control_start(struct ncclComm *c)
-{
-    struct profiler_event e = {.type = PROFILE_ProxyCtrl};
-    c->proxy->control = NULL;
-    if (profiler_mask(c) & PROFILE_ProxyCtrl)
-        profiler_start(c, &c->proxy->control, &e);
-}
-
-static void control_stop(struct ncclComm *c)
-{
-    profiler_stop(c, c->proxy->control);
-    c->proxy->control = NULL;
-}
-
-/* Up to 2.30 what a handle held before stays in it if the plugin does not write it. */
-static void *stale(void *before)
-{
-    return nccl_version() < 23100 ? before : NULL;
-}
-
-/* The operation of another process, by way of PXN: its pid, and pointers that mean nothing here. */
-static void make_foreign(struct profiler_event *e)
-{
-    e->pid = (int)getppid();
-    e->parent = (void *)0x7f1234567890;
-    e->context = (void *)0x7f0987654320;
-}
-
-static void op_start(struct proxy_item *i, struct proxy_op *o)
-{
-    struct ncclComm *c = i->comm;
-    struct profiler_event e = {.type = PROFILE_ProxyOp,
-                               .parent = i->handles[o->work],
-                               .rank = c->rank,
-                               .pid = (int)getpid(),
-                               .channel = (uint8_t)o->channel,
-                               .peer = o->peer,
-                               .steps = o->nr_steps,
-                               .chunk = (int)CHUNK_BYTES,
-                               .is_send = o->out};
-    if (nccl_settings()->pxn > 0)
-        make_foreign(&e);
-    o->handle = stale(c->proxy->stale_op[o->out]);
-    profiler_start(c, &o->handle, &e);
-    c->proxy->stale_op[o->out] = o->handle;
-    state(i, o->handle, o->out ? STATE_SendPosted : STATE_RecvPosted, 0);
-}
-
-static void step_start(struct proxy_item *i, struct proxy_op *o)
-{
-    struct profiler_event e = {.type = PROFILE_ProxyStep, .parent = o->handle, .rank = i->comm->rank, .step = o->done};
-    if (nccl_settings()->pxn > 0)
-        e.context = (void *)0x7f0987654320;
-    o->step = NULL;
-    if (profiler_mask(i->comm) & (PROFILE_ProxyStep | PROFILE_NetPlugin))
-        profiler_start(i->comm, &o->step, &e);
-    state(i, o->step, o->out ? STATE_StepSendGPUWait : STATE_StepRecvWait, 0);
-}
-
-static uint64_t step_bytes(const struct proxy_op *o)
-{
-    uint64_t n = (uint64_t)o->nr_steps;
-    return o->bytes / n + ((uint64_t)o->done < o->bytes % n);
-}
-
-static void step_end(struct proxy_item *i, struct proxy_op *o)
-{
-    struct proxy *p = i->comm->proxy;
-    uint64_t size = step_bytes(o);
-    if (o->out) {
-        state(i, o->step, STATE_StepSendPeerWait, p->last_size); /* of the step before */
-        state(i, o->step, STATE_StepSendWait, size);
-    } else {
-        state(i, o->step, STATE_StepRecvFlushWait, size);
-        state(i, o->step, STATE_StepRecvGPUWait, size);
-    }
-    p->last_size = size;
-    profiler_stop(i->comm, o->step);
-    o->step = NULL;
-    if (++o->done < o->nr_steps)
-        step_start(i, o);
-}
-
-static void op_stop(struct proxy_item *i, struct proxy_op *o)
-{
-    state(i, o->handle, o->out ? STATE_SendDone : STATE_RecvDone, o->bytes);
-    if (nccl_settings()->lost_stops <= 0 || i->comm->proxy->nr_ops++ % 7 != 6)
-        profiler_stop(i->comm, o->handle);
-}
-
-static void runs_start(struct proxy_item *i, uint64_t start)
-{
-    for (unsigned n = 0; n < i->nr_runs && i->runs; n++) {
-        struct channel_run *r = &i->runs[n];
-        struct profiler_event e = {.type = PROFILE_KernelCh,
-                                   .parent = i->handles[r->work],
-                                   .channel = (uint8_t)r->channel,
-                                   .ptimer = sim_realtime(start)};
-        r->handle = stale(i->comm->proxy->stale_run);
-        profiler_start(i->comm, &r->handle, &e);
-        i->comm->proxy->stale_run = r->handle;
-    }
-}
-
-static void runs_stop(struct proxy_item *i, uint64_t end)
-{
-    union profiler_args args = {.ptimer = sim_realtime(end)};
-    for (unsigned n = 0; n < i->nr_runs && i->runs; n++) {
-        profiler_state(i->comm, i->runs[n].handle, STATE_KernelChStop, &args);
-        profiler_stop(i->comm, i->runs[n].handle);
-    }
-}
-
-/* ---- Going on
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Going on ---- */
 static void append(struct proxy_item *i)
 {
     struct ncclComm *c = i->comm;
     bool told = profiler_mask(c) & (PROFILE_ProxyOp | PROFILE_ProxyStep | PROFILE_NetPlugin);
     if (i->replay)
         profiler_plan(c, i->calls, i->nr_calls, &i->plan, true, i->handles);
-    control(c, STATE_CtrlWakeup, 0);
-    control_stop(c);
-    control_start(c);
-    control(c, STATE_CtrlAppend, 0);
+    event_control(c, STATE_CtrlWakeup, 0);
+    event_control_stop(c);
+    event_control_start(c);
+    event_control(c, STATE_CtrlAppend, 0);
     for (unsigned o = 0; o < i->nr_ops && told; o++)
-        op_start(i, &i->ops[o]);
-    control(c, STATE_CtrlAppendEnd, (int)i->nr_ops);
-    control_stop(c);
+        event_op_start(i, &i->ops[o]);
+    event_control(c, STATE_CtrlAppendEnd, (int)i->nr_ops);
+    event_control_stop(c);
     for (unsigned o = 0; o < i->nr_ops && told; o++) {
         profiler_state(c, i->ops[o].handle, STATE_OpInProgress, NULL);
-        step_start(i, &i->ops[o]);
+        event_step_start(i, &i->ops[o]);
     }
     i->phase = APPENDED;
 }
@@ -407,7 +233,7 @@ static uint64_t pass_steps(struct proxy_item *i, uint64_t now)
                 next = due < next ? due : next;
                 break;
             }
-            step_end(i, o);
+            event_step_end(i, o);
         }
     }
     return next;
@@ -416,27 +242,27 @@ static uint64_t pass_steps(struct proxy_item *i, uint64_t now)
 static void finish(struct proxy_item *i)
 {
     pass_steps(i, SIM_UNKNOWN);
-    runs_stop(i, i->end);
+    event_runs_stop(i, i->end);
     for (unsigned o = 0; o < i->nr_ops; o++)
-        op_stop(i, &i->ops[o]);
+        event_op_stop(i, &i->ops[o]);
 }
 
 /* Returns 0 when it is finished, else when to look again. */
 static uint64_t go_on(struct proxy_item *i)
 {
     uint64_t start = __atomic_load_n(&i->start, __ATOMIC_ACQUIRE), end = __atomic_load_n(&i->end, __ATOMIC_ACQUIRE);
-    uint64_t now = sim_now();
+    uint64_t ready = __atomic_load_n(&i->ready, __ATOMIC_ACQUIRE), now = sim_now();
     if (i->phase == QUEUED)
         append(i);
     if (i->phase == APPENDED) {
         if (start > now)
             return start;
-        runs_start(i, start);
+        event_runs_start(i, start);
         i->phase = STARTED;
     }
     if (i->phase == STARTED) {
-        if (end == SIM_UNKNOWN || i->ready > now)
-            return end == SIM_UNKNOWN ? SIM_UNKNOWN : i->ready;
+        if (end == SIM_UNKNOWN || ready > now)
+            return end == SIM_UNKNOWN ? SIM_UNKNOWN : ready;
         i->phase = READY;
     }
     uint64_t next = pass_steps(i, now);
@@ -483,8 +309,8 @@ uint64_t proxy_progress(struct ncclComm *c)
         any = true;
     }
     if (any || !c->proxy->control) {
-        control_start(c);
-        control(c, STATE_CtrlSleep, 0);
+        event_control_start(c);
+        event_control(c, STATE_CtrlSleep, 0);
     }
     return SIM_UNKNOWN;
 }
@@ -504,7 +330,7 @@ void proxy_end(struct ncclComm *c)
     struct proxy *p = c->proxy;
     if (!p)
         return;
-    control_stop(c);
+    event_control_stop(c);
     while (p->first)
         drop_first(p);
     wire_free(p->wires);
