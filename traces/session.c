@@ -23,10 +23,14 @@
  * and a killed daemon leaves a trace that nobody can read. */
 #define METADATA_TIMER_US 100000
 
+#define CLEAR_TIMEOUT_MS 2000
+
 struct session {
     struct lttng_handle *handle;
     bool enabled[EV_MAX];
     bool known[EV_MAX]; /* was enabled once */
+    bool ring;
+    char *output; /* owned; of snapshots */
 };
 
 static int fail(char **ret_error, int ctl_rc, const char *what)
@@ -41,7 +45,7 @@ static int enable_channel(struct session *s, const char *name, const struct lttn
         return -ENOMEM;
     snprintf(channel->name, sizeof(channel->name), "%s", name);
     channel->enabled = 1;
-    channel->attr.overwrite = 0;
+    channel->attr.overwrite = like->overwrite;
     channel->attr.output = LTTNG_EVENT_MMAP;
     channel->attr.subbuf_size = like->subbuf_size;
     channel->attr.num_subbuf = like->num_subbuf;
@@ -59,14 +63,16 @@ static int enable_channels(struct session *s, const struct buffer_plan *buffers,
     /* All of it fits a sub-buffer: with LTTng's own 4 KiB it trickles out, a timer's period each. */
     const struct lttng_channel_attr metadata = {
         .subbuf_size = 65536, .num_subbuf = 2, .switch_timer_interval = METADATA_TIMER_US};
-    int rc = enable_channel(s, "metadata", &metadata, ret_error);
+    int rc = buffers->ring ? 0 : enable_channel(s, "metadata", &metadata, ret_error);
 
     for (int c = 0; rc == 0 && c < CH_MAX; c++) {
         const struct lttng_channel_attr attr = {
             .subbuf_size = buffers->channel[c].subbuf_size,
             .num_subbuf = buffers->channel[c].nr_subbuf,
-            .switch_timer_interval = SWITCH_TIMER_US,
-            .read_timer_interval = READ_TIMER_US,
+            .overwrite = buffers->ring,
+            /* A snapshot takes what is there, and nobody reads a ring before. */
+            .switch_timer_interval = buffers->ring ? 0 : SWITCH_TIMER_US,
+            .read_timer_interval = buffers->ring ? 0 : READ_TIMER_US,
             .tracefile_size = c == CH_DATA ? buffers->tracefile_size : 0,
         };
         rc = enable_channel(s, schema_channel_names[c], &attr, ret_error);
@@ -119,11 +125,14 @@ int session_create(struct session **ret, const char *output, const struct buffer
                    char **ret_error)
 {
     struct lttng_domain domain = {.type = LTTNG_DOMAIN_UST, .buf_type = LTTNG_BUFFER_PER_UID};
-    struct lttng_session_descriptor *wanted = lttng_session_descriptor_local_create(SESSION_NAME, output);
+    struct lttng_session_descriptor *wanted = buffers->ring
+                                                  ? lttng_session_descriptor_snapshot_create(SESSION_NAME)
+                                                  : lttng_session_descriptor_local_create(SESSION_NAME, output);
     struct session *s = calloc(1, sizeof(*s));
     int rc = -ENOMEM;
-    if (!wanted || !s)
+    if (!wanted || !s || !(s->output = strdup(output)))
         goto out;
+    s->ring = buffers->ring;
     int code = lttng_create_session_ext(wanted);
     if (code != LTTNG_OK) {
         rc = fail(ret_error, -code, "create a session");
@@ -149,6 +158,7 @@ void session_free(struct session *s)
     if (!s)
         return;
     lttng_destroy_handle(s->handle);
+    free(s->output);
     free(s);
 }
 
@@ -156,6 +166,24 @@ int session_start(struct session *s, char **ret_error)
 {
     int rc = lttng_start_tracing(SESSION_NAME);
     return rc < 0 ? fail(ret_error, rc, "start recording") : 0;
+}
+
+int session_snapshot(struct session *s, char **ret_error)
+{
+    struct lttng_snapshot_output *output = lttng_snapshot_output_create();
+    struct lttng_clear_handle *clearing = NULL;
+    int rc = -LTTNG_ERR_NOMEM;
+
+    if (output && (rc = lttng_snapshot_output_set_local_path(s->output, output)) == 0 &&
+        (rc = lttng_snapshot_output_set_name("snapshot", output)) == 0)
+        rc = lttng_snapshot_record(SESSION_NAME, output, 0);
+    lttng_snapshot_output_destroy(output);
+    if (rc < 0)
+        return fail(ret_error, rc, "take a snapshot");
+    if (lttng_clear_session(SESSION_NAME, &clearing) == LTTNG_OK)
+        (void)lttng_clear_handle_wait_for_completion(clearing, CLEAR_TIMEOUT_MS);
+    lttng_clear_handle_destroy(clearing);
+    return 0;
 }
 
 static void read_lost(struct session *s, struct session_lost *ret)
@@ -193,7 +221,8 @@ int session_stop(struct session *s, unsigned timeout_ms, struct session_lost *re
         usleep(5000);
     }
     *ret_lost = (struct session_lost){0};
-    read_lost(s, ret_lost);
+    if (!s->ring) /* a ring loses its oldest by design */
+        read_lost(s, ret_lost);
     return pending == 0 ? 0 : pending > 0 ? -ETIMEDOUT : -EIO;
 }
 

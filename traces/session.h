@@ -19,12 +19,16 @@ struct session_lost {
 };
 
 /* Makes channels and enables the events of `level`; nothing is recorded yet. output is a directory in the daemon's
- * eyes. */
+ * eyes. With buffers->ring nothing is written there but snapshots. */
 int session_create(struct session **ret, const char *output, const struct buffer_plan *buffers, enum tr_level level,
                    char **ret_error);
 void session_free(struct session *session);
 
 int session_start(struct session *session, char **ret_error);
+
+/* Writes what the rings hold into a directory of its own below output, and empties them, so that the next snapshot goes
+ * on where this one ends. */
+int session_snapshot(struct session *session, char **ret_error);
 
 /* Raises or lowers the detail; works while recording. */
 int session_set_level(struct session *session, enum tr_level level, char **ret_error);

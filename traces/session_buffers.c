@@ -25,12 +25,18 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* A ring loses its oldest sub-buffer at once, so it has many. */
+#define RING_SUBBUFS 16
+#define RING_SUBBUF_MAX (4 * MIB)
+
 /* state and steps are small channels that must not lose: an eighth of the CPU's share each, at most 64 and 128 KiB a
- * sub-buffer. data gets the rest: 8 MiB per CPU hold a second of 100,000 events/s and more help nobody. */
+ * sub-buffer. data gets the rest: 8 MiB per CPU hold a second of 100,000 events/s and more help nobody. Of a ring, what
+ * was said first is wanted longest: there the small ones grow with it. */
 static void size_channels(struct buffer_plan *plan, uint64_t per_cpu, uint64_t data_max, unsigned nr_subbuf)
 {
-    uint64_t state = power_between(per_cpu / 8 / nr_subbuf, PAGE, 64 * KIB);
-    uint64_t steps = power_between(per_cpu / 8 / nr_subbuf, PAGE, 128 * KIB);
+    uint64_t small_max = plan->ring ? data_max : 64 * KIB;
+    uint64_t state = power_between(per_cpu / 8 / nr_subbuf, PAGE, small_max);
+    uint64_t steps = power_between(per_cpu / 8 / nr_subbuf, PAGE, 2 * small_max);
     uint64_t small = (state + steps) * nr_subbuf;
     uint64_t data = power_between(per_cpu > small ? (per_cpu - small) / nr_subbuf : 0, PAGE, data_max);
     const uint64_t size[CH_MAX] = {[CH_STATE] = state, [CH_STEPS] = steps, [CH_DATA] = data};
@@ -58,16 +64,16 @@ static void limit_files(struct buffer_plan *plan, const struct buffer_limits *li
 
 void buffers_plan(const struct buffer_limits *limits, struct buffer_plan *ret)
 {
-    struct buffer_plan plan = {.cap = min_u64(BUFFERS_DEFAULT_CAP, limits->shm_free / 10)};
+    struct buffer_plan plan = {.cap = min_u64(BUFFERS_DEFAULT_CAP, limits->shm_free / 10), .ring = limits->ring};
     if (limits->buffers)
         plan.cap = limits->buffers;
 
-    uint64_t data_max = 2 * MIB;
-    if (limits->max_size) {
+    uint64_t data_max = limits->ring ? RING_SUBBUF_MAX : 2 * MIB;
+    if (limits->max_size && !limits->ring) {
         limit_files(&plan, limits);
         data_max = power_between(plan.tracefile_size, PAGE, data_max); /* a packet must fit a file */
     }
-    size_channels(&plan, plan.cap / limits->cpus_possible, data_max, 4);
+    size_channels(&plan, plan.cap / limits->cpus_possible, data_max, limits->ring ? RING_SUBBUFS : 4);
     plan.total = plan_total(&plan, limits->cpus_possible);
     if (plan.total > plan.cap) {
         size_channels(&plan, plan.cap / limits->cpus_possible, data_max, 2);

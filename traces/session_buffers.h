@@ -5,6 +5,7 @@
 #ifndef TRSHIM_TRACES_SESSION_BUFFERS_H
 #define TRSHIM_TRACES_SESSION_BUFFERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "traces/events.h"
@@ -15,6 +16,7 @@ struct buffer_limits {
     uint64_t max_size;      /* of the node's trace, 0: no limit */
     unsigned cpus_possible; /* LTTng makes buffers for these ... */
     unsigned cpus_online;   /* ... and only these fill theirs */
+    bool ring;              /* nothing is written out: the buffers are all that is kept (flight recorder) */
 };
 
 struct buffer_plan {
@@ -25,6 +27,7 @@ struct buffer_plan {
     uint64_t tracefile_size; /* of CH_DATA; 0: one file per CPU. What is too much is removed by files */
     uint64_t total;          /* bytes of /dev/shm that one uid's buffers take */
     uint64_t cap;            /* what they were to stay below */
+    bool ring;               /* the newest overwrites the oldest */
 };
 
 #define BUFFERS_DEFAULT_CAP (256ull << 20)

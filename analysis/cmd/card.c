@@ -123,13 +123,21 @@ static void print_cost(FILE *out, const struct keeper_summary *summary, const st
 void card_print(FILE *out, const char *dir, const struct keeper_summary *summary, bool with_report, int signal_fd)
 {
     struct found *found = NULL;
+    bool empty = summary && summary->flight && !summary->nr_snapshots;
+    if (empty)
+        fprintf(out, "trshim: the job ended well and nobody asked for a snapshot: nothing was written\n");
+    with_report &= !empty;
     if (with_report) {
         void *shared = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         found = shared == MAP_FAILED ? NULL : shared;
         print_report(out, dir, signal_fd, found);
     }
     fprintf(out, "  trace   %s (%s)\n", dir, units_bytes((double)output_size(dir)).text);
-    print_lost(out, summary);
+    if (summary && summary->flight)
+        fprintf(out, "  wrote   %u snapshot%s of the last events\n", summary->nr_snapshots,
+                summary->nr_snapshots == 1 ? "" : "s");
+    else
+        print_lost(out, summary);
     if (summary)
         print_cost(out, summary, found);
     if (with_report)

@@ -13,7 +13,8 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is "trshim NAME", so that argp's messages say it */
 };
 
-extern const struct command cmd_record, cmd_start, cmd_stop, cmd_level, cmd_status, cmd_report, cmd_events, cmd_doctor;
+extern const struct command cmd_record, cmd_start, cmd_stop, cmd_level, cmd_snapshot, cmd_status, cmd_report,
+    cmd_events, cmd_doctor;
 
 /* The exit status of an error: the user's input, or the world, not the job's own status. */
 #define CMD_ERROR 2

@@ -162,7 +162,7 @@ static void try_session(struct doctor *d, struct trial *t)
     primer_run(t->env.core, t->env.session.home);
     double seconds = now_s() - began;
     run_python(t);
-    if (keeper_say_leave(fd) < 0 || keeper_hear_summary(fd, &summary) < 1)
+    if (keeper_say_leave(fd, false) < 0 || keeper_hear_summary(fd, &summary) < 1)
         snprintf(summary.why, sizeof(summary.why), "its keeper died");
     close(fd);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)

@@ -117,15 +117,27 @@ static void reply_welcome(const struct keeper *k, int fd)
     reply(fd, &m);
 }
 
-static void change_level(struct keeper *k, int fd, uint32_t level)
+/* Takes the error. */
+static void reply_done(int fd, int rc, char *error)
 {
-    struct keeper_message m = {.type = KEEPER_FAILED};
-    char *error = NULL;
-    if (level < LEVEL_MAX && keeper_session_set_level(&k->session, level, &error) == 0)
-        m.type = KEEPER_DONE;
+    struct keeper_message m = {.type = rc == 0 ? KEEPER_DONE : KEEPER_FAILED};
     snprintf(m.u.text, sizeof(m.u.text), "%s", error ? error : "");
     free(error);
     reply(fd, &m);
+}
+
+static void change_level(struct keeper *k, int fd, uint32_t level)
+{
+    char *error = NULL;
+    int rc = level < LEVEL_MAX ? keeper_session_set_level(&k->session, level, &error) : -EINVAL;
+    reply_done(fd, rc, error);
+}
+
+static void take_snapshot(struct keeper *k, int fd)
+{
+    char *error = NULL;
+    int rc = keeper_session_snapshot(&k->session, &error);
+    reply_done(fd, rc, error);
 }
 
 static void remove_client(struct keeper *k, int i)
@@ -147,6 +159,7 @@ static int nr_recorders(const struct keeper *k)
 /* A client goes: with a word because its job ended, without because it was killed. */
 static void client_leaves(struct keeper *k, int i, bool killed)
 {
+    k->session.failed |= killed && k->recorder[i];
     if (k->recorder[i] && nr_recorders(k) == 1 && !k->session.options->stays)
         keeper_session_end(&k->session, killed ? "`trshim record` was killed" : KEEPER_WHY_JOB_ENDED);
     if (!killed && k->session.over)
@@ -177,11 +190,15 @@ static void serve_client(struct keeper *k, int i)
         }
         break;
     case KEEPER_LEAVE:
+        k->session.failed |= m.level != 0;
         client_leaves(k, i, false);
         break;
     case KEEPER_STOP:
         keeper_session_end(&k->session, "stopped by the user");
         reply_summary(k, k->fds[i].fd);
+        break;
+    case KEEPER_SNAPSHOT:
+        take_snapshot(k, k->fds[i].fd);
         break;
     case KEEPER_LEVEL:
         change_level(k, k->fds[i].fd, m.level);

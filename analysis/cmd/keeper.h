@@ -23,6 +23,7 @@ struct keeper_options {
     const char *meeting; /* home at a known place, for `trshim start`; NULL: a fresh one */
     enum tr_level level;
     uint64_t buffers, max_size;     /* bytes, 0: default and no limit */
+    bool flight;                    /* the buffers are a ring, of which snapshots are written */
     uint64_t delay_ns, duration_ns; /* 0: at once, to the end */
     bool stays;                     /* `trshim start`: goes on without clients */
 };
@@ -42,6 +43,8 @@ struct keeper_summary {
     char why[160]; /* a phrase: "the job ended" */
     char trace[PATH_MAX];
     uint32_t level;
+    uint32_t flight; /* 1: what is not in a snapshot is gone, by intention */
+    uint32_t nr_snapshots;
     uint32_t complete; /* 1: stopped in good order, all buffers written, the counts below are exact */
     struct session_lost lost;
     uint64_t began_ns, ended_ns; /* CLOCK_MONOTONIC; 0: not begun */
@@ -61,13 +64,17 @@ int keeper_join(const char *home, struct keeper_welcome *ret);
 /* The same for who only brings an order: its coming and going keeps no session alive and ends none. */
 int keeper_visit(const char *home, struct keeper_welcome *ret);
 
-/* A client's last word, and the answer to it: 1 and the summary if the session is over now, 0 if it goes on for
- * others; -errno if the keeper is dead. Apart, because the answer may take seconds. */
-int keeper_say_leave(int fd);
+/* A client's last word (its job failed: a flight recorder takes a snapshot then), and the answer to it: 1 and the
+ * summary if the session is over now, 0 if it goes on for others; -errno if the keeper is dead. Apart, because the
+ * answer may take seconds. */
+int keeper_say_leave(int fd, bool failed);
 int keeper_hear_summary(int fd, struct keeper_summary *ret);
 
 /* Ends the session for all; the client stays one. */
 int keeper_stop(int fd, struct keeper_summary *ret);
+
+/* Writes what a flight recorder holds. */
+int keeper_snapshot(int fd, char **ret_error);
 
 /* Changes the level, live. */
 int keeper_level(int fd, enum tr_level level, char **ret_error);

@@ -90,9 +90,9 @@ int keeper_visit(const char *home, struct keeper_welcome *ret)
     return connect_as(home, KEEPER_VISIT, ret);
 }
 
-int keeper_say_leave(int fd)
+int keeper_say_leave(int fd, bool failed)
 {
-    const struct keeper_message m = {.type = KEEPER_LEAVE};
+    const struct keeper_message m = {.type = KEEPER_LEAVE, .level = failed};
     return send(fd, &m, sizeof(m), MSG_NOSIGNAL) == sizeof(m) ? 0 : -errno;
 }
 
@@ -117,12 +117,21 @@ int keeper_stop(int fd, struct keeper_summary *ret)
     return rc;
 }
 
-int keeper_level(int fd, enum tr_level level, char **ret_error)
+static int order(int fd, const struct keeper_message *question, char **ret_error)
 {
-    const struct keeper_message question = {.type = KEEPER_LEVEL, .level = level};
     struct keeper_message m;
-    int rc = ask(fd, &question, &m);
+    int rc = ask(fd, question, &m);
     if (rc < 0)
         return session_fail(ret_error, rc, "the keeper of the session died");
     return m.type == KEEPER_DONE ? 0 : session_fail(ret_error, -EIO, "%s", m.u.text);
+}
+
+int keeper_level(int fd, enum tr_level level, char **ret_error)
+{
+    return order(fd, &(struct keeper_message){.type = KEEPER_LEVEL, .level = level}, ret_error);
+}
+
+int keeper_snapshot(int fd, char **ret_error)
+{
+    return order(fd, &(struct keeper_message){.type = KEEPER_SNAPSHOT}, ret_error);
 }

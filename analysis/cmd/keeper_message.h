@@ -7,12 +7,13 @@
 #include "analysis/cmd/keeper.h"
 
 enum keeper_message_type {
-    KEEPER_HELLO,   /* client: may I join?             -> WELCOME, or the connection is closed */
-    KEEPER_VISIT,   /* client: the same, for orders */
-    KEEPER_WELCOME, /* keeper */
-    KEEPER_LEAVE,   /* client: my job ended            -> SUMMARY, or GOES_ON */
-    KEEPER_STOP,    /* client: end the session         -> SUMMARY */
-    KEEPER_LEVEL,   /* client: change to `level`       -> DONE or FAILED */
+    KEEPER_HELLO,    /* client: may I join?             -> WELCOME, or the connection is closed */
+    KEEPER_VISIT,    /* client: the same, for orders */
+    KEEPER_WELCOME,  /* keeper */
+    KEEPER_LEAVE,    /* client: my job ended            -> SUMMARY, or GOES_ON; level: 1 if it failed */
+    KEEPER_STOP,     /* client: end the session         -> SUMMARY */
+    KEEPER_LEVEL,    /* client: change to `level`       -> DONE or FAILED */
+    KEEPER_SNAPSHOT, /* client: write what the ring holds -> DONE or FAILED */
     KEEPER_DONE,
     KEEPER_GOES_ON,
     KEEPER_SUMMARY,

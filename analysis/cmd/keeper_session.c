@@ -26,6 +26,9 @@
 #define DRAIN_MS 3000 /* to write out what the buffers hold */
 #define METADATA_MS 1500
 #define DAEMON_GRACE_MS 2000
+/* Of a hang every process tells anew, and the first snapshot has what led to it; later ones show whether it went on. */
+#define ALARM_APART_NS (30 * NS_PER_S)
+#define ALARM_SNAPSHOTS_MAX 8
 
 /* For the alarm's handler: a call into liblttng-ctl cannot be interrupted, but ends when its daemon does. */
 static volatile pid_t hanging_daemon;
@@ -53,6 +56,7 @@ static int plan_buffers(struct keeper_session *s, char **ret_error)
         return session_fail(ret_error, rc, "cannot look at /dev/shm, where the ring buffers go: %s", strerror(-rc));
     limits.buffers = s->options->buffers;
     limits.max_size = s->options->max_size;
+    limits.ring = s->options->flight;
     buffers_plan(&limits, &s->buffers);
     if (s->buffers.total > limits.shm_free)
         return session_fail(ret_error, -ENOSPC,
@@ -71,7 +75,7 @@ static int begin_recording(struct keeper_session *s, char **ret_error)
     s->start_at_ns = 0;
     s->summary.began_ns = now_ns();
     s->pruned_at_ns = s->summary.began_ns;
-    s->prune_at_ns = s->options->max_size ? s->summary.began_ns + PRUNE_MIN_NS : 0;
+    s->prune_at_ns = s->options->max_size && !s->options->flight ? s->summary.began_ns + PRUNE_MIN_NS : 0;
     if (s->options->duration_ns)
         s->end_at_ns = s->summary.began_ns + s->options->duration_ns;
     return 0;
@@ -170,15 +174,24 @@ static uint64_t own_cpu_ns(void)
            (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
 }
 
+static int snapshot(struct keeper_session *s, char **ret_error)
+{
+    int rc = session_snapshot(s->session, ret_error);
+    s->summary.nr_snapshots += rc == 0;
+    return rc;
+}
+
 static void stop_session(struct keeper_session *s)
 {
     bool written = false;
     hanging_daemon = s->daemon.pid;
     alarm(END_ALARM_S);
     if (s->session && s->daemon.pid) {
+        if (s->recording && s->options->flight && s->failed)
+            (void)snapshot(s, NULL);
         if (s->recording)
             s->summary.complete = session_stop(s->session, DRAIN_MS, &s->summary.lost) == 0;
-        written = s->summary.complete &&
+        written = s->summary.complete && !s->options->flight &&
                   metadata_wait(s->options->output->session_fd, session_nr_events(s->session), METADATA_MS) == 0;
         session_destroy(s->session);
     }
@@ -198,9 +211,11 @@ void keeper_session_end(struct keeper_session *s, const char *why)
     snprintf(s->summary.trace, sizeof(s->summary.trace), "%s", out->session);
     s->summary.level = s->level;
     s->summary.ended_ns = now_ns();
+    s->summary.flight = s->options->flight;
     stop_session(s);
     s->recording = false;
-    prune(s);
+    if (!s->options->flight)
+        prune(s);
     s->start_at_ns = s->end_at_ns = s->prune_at_ns = 0;
     s->summary.recorder_cpu_ns = s->daemon.cpu_ns + own_cpu_ns();
 
@@ -232,6 +247,35 @@ int keeper_session_set_level(struct keeper_session *s, enum tr_level level, char
     return rc;
 }
 
+int keeper_session_snapshot(struct keeper_session *s, char **ret_error)
+{
+    if (s->over)
+        return session_fail(ret_error, -ESRCH, "the session is over");
+    if (!s->options->flight)
+        return session_fail(ret_error, -EINVAL, "this session writes all it records; snapshots are for --flight");
+    if (!s->recording)
+        return session_fail(ret_error, -EAGAIN, "recording has not begun yet");
+    hanging_daemon = s->daemon.pid;
+    alarm(SETUP_ALARM_S);
+    int rc = snapshot(s, ret_error);
+    alarm(0);
+    return rc;
+}
+
+/* A process says that something in it does not go on. */
+static void heed_alarms(struct keeper_session *s, uint64_t now)
+{
+    uint32_t alarms = s->options->flight ? s->home.control->alarms : 0;
+    bool soon = s->nr_alarm_snapshots && now - s->snapshot_at_ns < ALARM_APART_NS;
+
+    if (alarms == s->alarms || soon || s->nr_alarm_snapshots == ALARM_SNAPSHOTS_MAX)
+        return;
+    s->alarms = alarms;
+    s->snapshot_at_ns = now;
+    s->nr_alarm_snapshots++;
+    (void)keeper_session_snapshot(s, NULL);
+}
+
 void keeper_session_check(struct keeper_session *s)
 {
     char *error = NULL;
@@ -252,6 +296,8 @@ void keeper_session_tick(struct keeper_session *s)
     }
     if (s->prune_at_ns && now >= s->prune_at_ns)
         prune(s);
+    if (s->recording && !s->over)
+        heed_alarms(s, now);
     if (s->end_at_ns && now >= s->end_at_ns)
         keeper_session_end(s, "the time asked for was over");
 }

@@ -19,6 +19,10 @@ struct keeper_session {
     enum tr_level level;
     int wake_fd; /* word of the job's uid: the daemon knows only its own, and a killed one leaves it set */
     bool recording, over;
+    bool failed;             /* a job ended badly: a flight recorder keeps what led to it */
+    uint32_t alarms;         /* of the control page, when it was last looked at */
+    uint64_t snapshot_at_ns; /* when the last one was taken because of an alarm */
+    unsigned nr_alarm_snapshots;
     uint64_t start_at_ns, end_at_ns, prune_at_ns;
     uint64_t pruned_at_ns;
     uint64_t size; /* of the trace, when it was last looked at */
@@ -31,6 +35,9 @@ int keeper_session_begin(struct keeper_session *s, const struct keeper_options *
 void keeper_session_end(struct keeper_session *s, const char *why);
 
 int keeper_session_set_level(struct keeper_session *s, enum tr_level level, char **ret_error);
+
+/* Of a flight recorder: writes what it holds. -EINVAL for a session that is written as it comes. */
+int keeper_session_snapshot(struct keeper_session *s, char **ret_error);
 
 /* Ends the session if one of its daemons is gone. */
 void keeper_session_check(struct keeper_session *s);

@@ -50,7 +50,8 @@ static int start_keeper(struct recording *r, char **ret_error)
     const struct keeper_options options = {
         .output = &r->output,
         .level = r->options.level,
-        .buffers = r->options.buffers,
+        .buffers = r->options.flight ? r->options.flight : r->options.buffers,
+        .flight = r->options.flight > 0,
         .max_size = r->options.max_size,
         .delay_ns = r->options.delay_ns,
         .duration_ns = r->options.duration_ns,
@@ -103,7 +104,7 @@ static void leave_session(struct recording *r)
     if (r->keeper_fd < 0)
         return;
     struct pollfd fd = {.fd = r->keeper_fd, .events = POLLIN};
-    int rc = keeper_say_leave(r->keeper_fd);
+    int rc = keeper_say_leave(r->keeper_fd, r->job.ended && r->job.status != 0);
     if (rc == 0 && poll(&fd, 1, KEEPER_TIMEOUT_MS) == 0 && r->keeper_pid)
         kill(r->keeper_pid, SIGKILL); /* hangs: the daemon ends with it */
     if (rc == 0)

@@ -14,6 +14,7 @@ enum {
     KEY_LEVEL = 256,
     KEY_MAX_SIZE,
     KEY_BUFFERS,
+    KEY_FLIGHT,
     KEY_DELAY,
     KEY_DURATION,
     KEY_STEPS,
@@ -36,6 +37,13 @@ enum {
          "SIZE",                                                                                                       \
          0,                                                                                                            \
          "Most that buffers may take of /dev/shm (default: 256M or a tenth of what is free there)",                    \
+         0},                                                                                                           \
+        {"flight",                                                                                                     \
+         KEY_FLIGHT,                                                                                                   \
+         "SIZE",                                                                                                       \
+         0,                                                                                                            \
+         "Flight recorder: keep the newest SIZE in memory, and write it only on a hang, when a job fails, or on "      \
+         "`trshim snapshot`",                                                                                          \
          0},                                                                                                           \
     {                                                                                                                  \
         "duration", KEY_DURATION, "TIME", 0, "Record this long: 90, 90s, 2m, 1h", 0                                    \
@@ -91,6 +99,10 @@ static error_t parse_row(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_BUFFERS:
         check(state, quantity_bytes(arg, &o->buffers), "buffers", arg, size_forms);
+        return 0;
+    case KEY_FLIGHT:
+        check(state, quantity_bytes(arg, &o->flight), "flight", arg, size_forms);
+        check(state, o->flight < (1u << 20) ? -1 : 0, "flight", arg, "at least 1M");
         return 0;
     case KEY_DELAY:
         check(state, quantity_time_ns(arg, &o->delay_ns), "delay", arg, time_forms);

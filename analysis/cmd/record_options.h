@@ -14,6 +14,7 @@ struct record_options {
     bool default_dir; /* not given: dir was made up */
     enum tr_level level;
     uint64_t buffers, max_size;     /* bytes; 0: default, no limit */
+    uint64_t flight;                /* bytes of the ring; 0: all is written as it comes */
     uint64_t delay_ns, duration_ns; /* 0: none */
     const char *ranks, *steps, *every;
     bool with_report, quiet;

@@ -66,6 +66,8 @@ static void put_all(yajl_gen gen, const struct output *output, const struct keep
     put_str(gen, "level", schema_level_names[summary ? summary->level : options->level]);
     put_int(gen, "max_size_bytes", options->max_size);
     put_int(gen, "buffer_bytes", buffers->total);
+    if (options->flight)
+        put_int(gen, "snapshots", summary ? summary->nr_snapshots : 0);
     if (summary) {
         put_str(gen, "why", summary->why);
         key(gen, "complete");

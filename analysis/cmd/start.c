@@ -1,5 +1,5 @@
-/* start.c - `trshim start`, `stop`, `level`, `status`: sessions for jobs that only have the preload, and orders to any
- * session that runs.
+/* start.c - `trshim start`, `stop`, `level`, `snapshot`, `status`: sessions for jobs that only have the preload, and
+ * orders to any session that runs.
  *
  * Without -o they mean the session at the meeting place ($TRSHIM_HOME or /tmp/trshim-<uid>), with -o the one that
  * `trshim record` or `start` keeps for that directory. */
@@ -52,7 +52,8 @@ static int begin(const struct record_options *o, struct output *output, const ch
         .output = output,
         .meeting = meeting,
         .level = o->level,
-        .buffers = o->buffers,
+        .buffers = o->flight ? o->flight : o->buffers,
+        .flight = o->flight > 0,
         .max_size = o->max_size,
         .duration_ns = o->duration_ns,
         .stays = true,
@@ -204,6 +205,29 @@ static int run_level(int argc, char **argv)
 }
 
 const struct command cmd_level = {"level", "Raise or lower the detail of a session that runs", run_level};
+
+static int run_snapshot(int argc, char **argv)
+{
+    static const struct argp argp = {order_rows, parse_order, "",  "Writes what a flight recorder (--flight) holds.",
+                                     NULL,       NULL,        NULL};
+    static struct keeper_welcome welcome;
+    struct order order = {0};
+    char *error = NULL;
+
+    argp_parse(&argp, argc, argv, 0, NULL, &order);
+    int fd = join(&order, &welcome, &error);
+    if (fd < 0)
+        return fail(error);
+    int rc = keeper_snapshot(fd, &error);
+    close(fd);
+    if (rc < 0)
+        return fail(error);
+    printf("  trace   %s (%s so far)\n  more    trshim report %s\n", welcome.trace,
+           units_bytes((double)output_size(welcome.trace)).text, welcome.trace);
+    return 0;
+}
+
+const struct command cmd_snapshot = {"snapshot", "Write what a flight recorder holds", run_snapshot};
 
 static int run_status(int argc, char **argv)
 {

@@ -1,6 +1,7 @@
 /* session_note.c - see session_note.h. */
 #include "analysis/input/session_note.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -78,6 +79,38 @@ char *session_note(const char *dir)
     yajl_tree_free(root);
     free(text);
     return note;
+}
+
+static bool has_no_snapshot(const char *dir)
+{
+    const char *path[] = {"snapshots", NULL};
+    char *text = read_file(dir);
+    yajl_val root = text ? yajl_tree_parse(text, NULL, 0) : NULL;
+    yajl_val value = root ? yajl_tree_get(root, path, yajl_t_number) : NULL;
+    bool none = value && YAJL_IS_INTEGER(value) && YAJL_GET_INTEGER(value) == 0;
+
+    yajl_tree_free(root);
+    free(text);
+    return none;
+}
+
+bool session_took_no_snapshot(const char *dir)
+{
+    struct dirent **list;
+    bool none = has_no_snapshot(dir);
+    int nr = none ? 0 : scandir(dir, &list, NULL, alphasort);
+
+    for (int i = 0; i < nr; i++) {
+        char *path = NULL;
+        if (!none && list[i]->d_name[0] != '.' && asprintf(&path, "%s/%s", dir, list[i]->d_name) >= 0) {
+            none = has_no_snapshot(path);
+            free(path);
+        }
+        free(list[i]);
+    }
+    if (nr > 0)
+        free(list);
+    return none;
 }
 
 static uint64_t number_at(yajl_val object, const char *name)

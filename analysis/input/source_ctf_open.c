@@ -351,6 +351,12 @@ static int no_trace(const char *path, const struct ctf_found *found, char **ret_
 {
     if (found->problem)
         (void)asprintf(ret_error, "Cannot read trace: path=\"%s\", cause=\"%s\"", path, found->problem);
+    else if (session_took_no_snapshot(path))
+        (void)asprintf(
+            ret_error,
+            "Cannot read trace: path=\"%s\", cause=\"a flight recorder's, of which no snapshot was taken: the job "
+            "ended well; 'trshim snapshot -o DIR' takes one while it runs\"",
+            path);
     else
         (void)asprintf(ret_error,
                        "Cannot read trace: path=\"%s\", cause=\"no LTTng trace in it (no file 'metadata'); give the "

@@ -76,6 +76,7 @@ static void emit_anchor(struct thread *t, enum tr_anchor_kind kind, const char *
     burst_flush(t);
     thread_sample_cpu(t);
     process_refresh_rank();
+    atomic_store_explicit(&t->trains, true, memory_order_relaxed);
     uint32_t id = name_of(TR_name_kind_range, name, strlen(name));
     name_send(id, t->tid);
     EMIT(anchor, t->tid, .kind = (uint8_t)kind, .name = id, .nr = nr, .start_ns = start_ns, .dur_ns = dur_ns);

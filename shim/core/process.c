@@ -129,6 +129,12 @@ static void map_control(void)
         process.control = c;
 }
 
+void process_alarm(void)
+{
+    if (process.control)
+        (void)__atomic_add_fetch(&process.control->alarms, 1, __ATOMIC_RELAXED);
+}
+
 /* Ends the process in the trace, from whichever of the two ways of exit() comes first. */
 static void end_by_exit(int status)
 {

@@ -18,6 +18,9 @@ bool process_untouched_child(void);
 /* Looks at the rank variables again: jobs started by multiprocessing set them after they began. */
 void process_refresh_rank(void);
 
+/* Something here does not go on: a flight recorder takes a snapshot. */
+void process_alarm(void);
+
 /* What is pending goes out; `exit` is sent. Only the first call does anything. */
 void process_end(enum tr_exit_how how, int status);
 

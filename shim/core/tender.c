@@ -56,6 +56,8 @@ static void watch(struct thread *t, void *now_)
     atomic_store(&t->reported_ns, now);
     name_send(name, t->tid);
     EMIT(open_op, t->tid, .kind = (uint8_t)kind, .name = name, .obj = obj, .start_ns = start, .age_ns = now - start);
+    if (atomic_load_explicit(&t->trains, memory_order_relaxed))
+        process_alarm();
 }
 
 void tender_send_self(void)
