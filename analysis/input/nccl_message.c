@@ -86,7 +86,8 @@ static bool communicator(char *text, const char *place, struct event *ret)
                                .nranks = number_after(comm, " nranks ", -1),
                                .device = number_after(comm, " cudaDev ", -1),
                                .comm = strtoull(comm, NULL, 16),
-                               .id = id ? strtoull(id, NULL, 16) : 0};
+                               .id = id ? strtoull(id, NULL, 16) : 0,
+                               .name = ""};
     if (strstr(state, "Init START"))
         row.state = TR_nccl_state_begun;
     else if (strstr(state, "Init COMPLETE"))
