@@ -73,6 +73,19 @@ printf '# a scenario\n* version 2.27.3\nnode-1 gdr 0\n' >"$scratch/dir/nccl"
 SIM_DIR=$scratch/dir NCCL_DEBUG=INFO timeout 60 "$job" 2 2 AllReduce >"$scratch/scenario"
 is "a scenario for one host" "$(grep -c 'node-0.*NET/IB/0/GDRDMA' "$scratch/scenario") $(grep -c 'node-1.*NET/IB/0$' "$scratch/scenario")" "4 4"
 
+printf 'NCCL_IB_DISABLE=1\n# NCCL_DEBUG=WARN\nNCCL_DEBUG=INFO\n' >"$scratch/nccl.conf"
+NCCL_CONF_FILE=$scratch/nccl.conf run conf version=2.28.9 AllReduce
+ok "variables come from nccl.conf" has conf 'via NET/Socket'
+NCCL_CONF_FILE=$scratch/nccl.conf NCCL_IB_DISABLE=0 run conf2 version=2.28.9 AllReduce
+ok "the environment wins" has conf2 'via NET/IB'
+for v in 2.18.5 2.21.5 2.26.2; do
+    logged "ports" "version=$v,port_events=5,no_path=1" AllReduce:1000:11
+    is "$v: ports that fail, on both hosts" "$(grep -c 'NCCL WARN NET/IB.*port error' "$scratch/ports")" 4
+    is "$v: no path" "$(grep -c 'graph/search.cc:1127 NCCL WARN Could not find a path' "$scratch/ports")" 2
+done
+logged novls version=2.28.9,nvls=0 AllReduce
+ok "no multicast" has novls 'NVLS multicast support is not available on dev 0'
+
 # ---- inside a host ------------------------------------------------------------------------------------------------
 one() { # NAME CALL...: two ranks on one host
     name=$1

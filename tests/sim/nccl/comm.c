@@ -8,6 +8,7 @@
 #include "tests/sim/nccl/inside.h"
 #include "tests/sim/nccl/log.h"
 #include "tests/sim/nccl/proxy.h"
+#include "tests/sim/nccl/topology.h"
 
 struct ncclComm *comm_new(void)
 {
@@ -102,11 +103,22 @@ static void name_thread(const struct ncclComm *c)
         prctl(PR_SET_NAME, name);
 }
 
+/* Ports that report errors, on request: in step with the kernels, so that nothing depends on the clock. */
+static void port_events(struct ncclComm *c, uint64_t *told)
+{
+    uint64_t every = (uint64_t)nccl_settings()->port_events;
+    uint64_t nr = __atomic_load_n(&c->nr_launches, __ATOMIC_RELAXED);
+    for (; every && *told < nr / every; ++*told)
+        if (topology_uses(c, LINK_IB))
+            topology_port_event(c);
+}
+
 #define LOOK_NS 50000000u
 
 static void *run_progress(void *arg)
 {
     struct ncclComm *c = arg;
+    uint64_t told = 0;
     name_thread(c);
     sim_set_current(c->device);
     while (!__atomic_load_n(&c->stopping, __ATOMIC_ACQUIRE)) {
@@ -114,12 +126,14 @@ static void *run_progress(void *arg)
         bool open = __atomic_load_n(&c->nr_open, __ATOMIC_ACQUIRE) > 0;
         if (open)
             sim_op_decided();
+        port_events(c, &told);
         uint64_t due = proxy_progress(c), now = sim_now();
         /* Should a ring be lost, or a rank be gone that had the last word, it is noticed by looking. */
         uint64_t longest = open ? LOOK_NS : 10 * LOOK_NS;
         if (due > now)
             shared_wait(&c->shared, c->rank, bell, due - now < longest ? due - now : longest);
     }
+    port_events(c, &told);
     proxy_end(c);
     comm_unref(c);
     return NULL;

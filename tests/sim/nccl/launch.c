@@ -73,7 +73,7 @@ static void placed(struct sim_op *op)
 {
     struct launch *pattern = (struct launch *)(uintptr_t)op->args[0], *l = launch_copy(pattern);
     struct ncclComm *c = l->comm;
-    l->number = c->nr_launches++;
+    l->number = __atomic_fetch_add(&c->nr_launches, 1, __ATOMIC_RELAXED);
     if (l->item)
         l->item = l->captured ? proxy_replay(l->item) : proxy_ref(l->item);
     for (unsigned i = 0; i < l->nr_works; i++) {

@@ -9,8 +9,40 @@
 static struct nccl_settings settings;
 static char host[64];
 
+/* NCCL puts what its files say into the environment, behind what is there: NCCL_CONF_FILE or ~/.nccl.conf, then
+ * /etc/nccl.conf; lines NAME=value. */
+static void read_conf(const char *path)
+{
+    char line[1024];
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        line[strcspn(line, "\r\n")] = '\0';
+        char *value = strchr(line, '=');
+        if (*line == '#' || !value || value == line)
+            continue;
+        *value++ = '\0';
+        setenv(line, value, 0);
+    }
+    if (f)
+        fclose(f);
+}
+
+static void read_confs(void)
+{
+    char path[4096] = "";
+    const char *file = getenv("NCCL_CONF_FILE"), *home = getenv("HOME");
+    if (file && *file)
+        snprintf(path, sizeof(path), "%s", file);
+    else if (home)
+        snprintf(path, sizeof(path), "%s/.nccl.conf", home);
+    read_conf(path);
+    read_conf("/etc/nccl.conf");
+}
+
 const char *nccl_variable(const char *name)
 {
+    static pthread_once_t once_conf = PTHREAD_ONCE_INIT;
+    pthread_once(&once_conf, read_confs);
     const char *value = getenv(name);
     return value && *value ? value : NULL;
 }

@@ -42,7 +42,7 @@ static void say_send(const struct ncclComm *c, unsigned channel, int from, int t
     }
 }
 
-static bool uses(const struct ncclComm *c, enum nccl_link link)
+bool topology_uses(const struct ncclComm *c, enum nccl_link link)
 {
     for (int r = 0; r < c->nranks; r++)
         if (link_between(c, r, (r + 1) % c->nranks) == link)
@@ -53,7 +53,7 @@ static bool uses(const struct ncclComm *c, enum nccl_link link)
 /* Segments are made by those who use them; a full /dev/shm is found out there. */
 static ncclResult_t check_shm(struct ncclComm *c)
 {
-    if (!uses(c, LINK_SHM) || nccl_settings()->shm > 0)
+    if (!topology_uses(c, LINK_SHM) || nccl_settings()->shm > 0)
         return ncclSuccess;
     log_warn_at("misc/shmutils.cc:87",
                 "Error: failed to extend /dev/shm/nccl-%06llx to 33030532 bytes, error: No space "
@@ -77,6 +77,34 @@ static void say_graph(const struct ncclComm *c, unsigned channels)
     }
 }
 
+/* A warning up to 2.26, then information for those who ask for the subsystem. */
+static void say_search(const struct ncclComm *c)
+{
+    static const char text[] = "Could not find a path for pattern 1, falling back to simple order";
+    if (nccl_version() >= 21800 && c->peers[c->rank].nvlink)
+        log_info(LOG_INIT | LOG_NVLS, "NVLS multicast support is %savailable on dev %d%s",
+                 nccl_settings()->nvls > 0 ? "" : "not ", c->device,
+                 nccl_version() >= 22700 ? " (NVLS_NCHANNELS 0)" : "");
+    if (nccl_settings()->no_path > 0 && nccl_version() < 22700)
+        log_warn_at("graph/search.cc:1127", "%s", text);
+    else if (nccl_settings()->no_path > 0)
+        log_info(LOG_GRAPH, "%s", text);
+}
+
+void topology_port_event(const struct ncclComm *c)
+{
+    const struct nccl_settings *s = nccl_settings();
+    int v = nccl_version(), device = (int)s->ib_first;
+    if (v < 22100)
+        log_warn_at("transport/net_ib.cc:93", "NET/IB : Got async event : port error");
+    else if (v < 22400)
+        log_warn_at("transport/net_ib.cc:139", "NET/IB : %s%d:1 Got async event : port error", s->ib_name, device);
+    else if (v < 22800)
+        log_warn_at("transport/net_ib.cc:154", "NET/IB : %s%d:1 Got async error event: port error", s->ib_name, device);
+    else
+        log_info(LOG_NET, "NET/IB : %s%d:1 Got non-fatal async event: port error(10)", s->ib_name, device);
+}
+
 ncclResult_t topology_connect(struct ncclComm *c)
 {
     unsigned channels = topology_channels(c);
@@ -86,6 +114,7 @@ ncclResult_t topology_connect(struct ncclComm *c)
     ncclResult_t error = check_shm(c);
     if (error)
         return error;
+    say_search(c);
     say_graph(c, channels);
     for (unsigned ch = 0; ch < channels; ch++) {
         if (link_between(c, previous, c->rank) >= LINK_IB)
