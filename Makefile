@@ -34,7 +34,7 @@ COMPILE      = $(CC) $(OUR_CPPFLAGS) $(OUR_CFLAGS) -MMD -MP
 LINK         = $(CC) $(OUR_CFLAGS) $(OUR_LDFLAGS)
 
 UST_LIBS      := -llttng-ust -ldl
-ANALYSIS_LIBS := -llttng-ctl -lbabeltrace2 -lyajl -lz -lm -lpthread
+ANALYSIS_LIBS := -llttng-ctl -lbabeltrace2 -lyajl -lz -ldw -lm -lpthread
 
 # ---- Sources by folder ------------------------------------------------------------------------------------------
 TRACES   := $(wildcard traces/schema*.c traces/session*.c)

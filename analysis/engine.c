@@ -11,6 +11,7 @@
 #include "analysis/options.h"
 #include "analysis/pass/pass.h"
 #include "analysis/report/report.h"
+#include "analysis/symbols/symbols.h"
 
 #define SURVEY_CHANNELS (1u << CH_STATE | 1u << CH_STEPS)
 #define PROGRESS_EVERY 65536
@@ -163,6 +164,7 @@ static int finish_passes(struct engine *engine)
     int rc = 0;
     for (size_t i = 0; i < engine->nr_passes && !rc; i++)
         rc = passes[i]->finish(engine->selves[i], engine->report);
+    rc = rc ? rc : symbols_resolve(engine->report);
     return rc ? rc : report_finish(engine->report);
 }
 

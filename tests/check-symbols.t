@@ -39,6 +39,7 @@ expected >"$scratch/expected"
 exports "$preload" >"$scratch/exports"
 ok "preload: exports exactly the names of its tables" diff -u "$scratch/expected" "$scratch/exports"
 
+is "core: does not need libunwind, which would catch the job's exceptions" "$(needed "$core" | grep -c unwind)" 0
 ok "core: is linked to lttng-ust" sh -c "readelf -dW '$core' | grep -q 'NEEDED.*liblttng-ust\.so'"
 is "core: does not need libunwind, which would take over the job's exceptions" "$(needed "$core" | grep libunwind)" ""
 is "core: exports only its entry, those of NVTX, CUDA and the plugins of NCCL, and LTTng's own names" \

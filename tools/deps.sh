@@ -10,6 +10,7 @@
 #   need     build  nothing compiles without it      check  the tests and the demo use it
 #            maybe  used when it is there: what needs it is skipped, with the reason
 #   probe    cmd:NAME on PATH   pc:MODULE of pkg-config   hdr:HEADER of the compiler   py:MODULE of $PYTHON
+#            lib:NAME that the loader finds
 # A probe, not the package database, decides: what was built from source counts as well.
 set -u
 
@@ -24,6 +25,7 @@ build pc:lttng-ctl         liblttng-ctl-dev     sessions of `trshim record`
 build pc:babeltrace2       libbabeltrace2-dev   reads traces
 build pc:yajl              libyajl-dev          writes JSON
 build pc:zlib              zlib1g-dev           reads compressed input
+build pc:libdw            libdw-dev            names of functions at call sites
 check cmd:lttng-sessiond   lttng-tools          the daemon that `trshim record` starts, privately
 check cmd:babeltrace2      babeltrace2          the reference reader
 check pc:cmocka            libcmocka-dev        unit tests
@@ -33,6 +35,7 @@ check cmd:ps               procps               tests that nothing is left behin
 check cmd:readelf          binutils             symbol checks
 check py:json              python3              checks JSON
 maybe py:torch             python3-torch        the demo, and the tests on a real PyTorch job
+maybe lib:libunwind.so.8   libunwind8           call stacks of device memory, when recording
 maybe cmd:valgrind         valgrind             one run of the analyzer under valgrind
 TABLE
 }
@@ -48,6 +51,7 @@ probe() {
     cmd:lttng-sessiond) command -v lttng-sessiond || [ -x /usr/bin/lttng-sessiond ] ;;
     cmd:*) command -v "${1#cmd:}" ;;
     pc:*) pkg-config --exists "${1#pc:}" ;;
+    lib:*) "$PYTHON" -c "import ctypes, sys; ctypes.CDLL(sys.argv[1])" "${1#lib:}" ;;
     hdr:*) echo "#include <${1#hdr:}>" | gcc -E - ;;
     py:*) "$PYTHON" -c "import importlib.util as u, sys; sys.exit(u.find_spec('${1#py:}') is None)" ;;
     esac >/dev/null 2>&1

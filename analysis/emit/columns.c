@@ -141,6 +141,20 @@ static const struct column owners[] = {
 };
 COLUMNS(owners);
 
+static const struct column sites[] = {
+#define R struct report_site
+    JSON(R, bytes) JSON(R, segments)
+#undef R
+};
+COLUMNS(sites);
+
+static const struct column frames[] = {
+#define R struct report_frame
+    JSON(R, module) JSON(R, build_id) JSON(R, offset) JSON(R, function) JSON(R, file) JSON(R, line)
+#undef R
+};
+COLUMNS(frames);
+
 static const struct column failures[] = {
 #define R struct report_failure
     JSON(R, bytes) JSON(R, free) JSON(R, cached_free) JSON(R, largest_hole) JSON(R, short_by) JSON(R, verdict)

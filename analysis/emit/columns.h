@@ -62,6 +62,8 @@ extern const struct columns columns_communicators; /* struct report_communicator
 extern const struct columns columns_collectives;   /* struct report_collective */
 extern const struct columns columns_transports;    /* struct report_transport */
 extern const struct columns columns_owners;        /* struct report_owner */
+extern const struct columns columns_sites;         /* struct report_site */
+extern const struct columns columns_frames;        /* struct report_frame */
 extern const struct columns columns_failures;      /* struct report_failure */
 extern const struct columns columns_quality;       /* struct report_quality */
 

@@ -88,6 +88,20 @@ static void communicators(struct json *json, const struct report *report)
     json_close(json, ']');
 }
 
+static void sites(struct json *json, const struct report_memory *memory)
+{
+    json_open(json, "sites", '[');
+    for (size_t i = 0; i < memory->nr_sites; i++) {
+        const struct report_site *row = &memory->sites[i];
+        json_row(json);
+        json_open(json, NULL, '{');
+        cells(json, &columns_sites, row);
+        table(json, "frames", &columns_frames, row->frames, row->nr_frames, sizeof *row->frames);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 static void memory(struct json *json, const struct report *report)
 {
     json_open(json, "memory", '[');
@@ -97,6 +111,7 @@ static void memory(struct json *json, const struct report *report)
         json_open(json, NULL, '{');
         cells(json, &columns_memory, row);
         table(json, "owners", &columns_owners, row->owners, row->nr_owners, sizeof *row->owners);
+        sites(json, row);
         table(json, "failures", &columns_failures, row->failures, row->nr_failures, sizeof *row->failures);
         json_close(json, '}');
     }

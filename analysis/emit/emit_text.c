@@ -15,9 +15,9 @@ static int flush(FILE *out, int rc)
 int emit_text(struct report *report, const struct screen *screen, FILE *out)
 {
     static int (*const sections[])(const struct page *) = {
-        section_head,   section_verdict,     section_breakdown,   section_gpus,       section_kernels,
-        section_copies, section_memory,      section_collectives, section_transports, section_workers,
-        section_io,     section_checkpoints, section_findings,    section_quality,
+        section_head,    section_verdict, section_breakdown,   section_gpus,        section_kernels,
+        section_copies,  section_memory,  section_sites,       section_collectives, section_transports,
+        section_workers, section_io,      section_checkpoints, section_findings,    section_quality,
     };
     const struct page page = {report, screen, out};
     int rc = 0;

@@ -23,6 +23,7 @@ int section_gpus(const struct page *page); /* section_gpu.c */
 int section_kernels(const struct page *page);
 int section_copies(const struct page *page);
 int section_memory(const struct page *page);
+int section_sites(const struct page *page); /* section_sites.c */
 int section_collectives(const struct page *page);
 int section_transports(const struct page *page);
 int section_checkpoints(const struct page *page);

@@ -22,6 +22,7 @@ void facts_free(struct facts *facts)
         next = memory->next;
         heap_done(&memory->heap);
         free(memory->owners);
+        free(memory->sites);
         free(memory->failures);
         free(memory);
     }

@@ -94,12 +94,19 @@ int heap_take(struct heap *heap, uint64_t address, uint64_t size, const void *ow
         heap->capacity_segments = capacity;
     }
     memmove(heap->segments + i + 1, heap->segments + i, (heap->nr_segments++ - i) * sizeof(*heap->segments));
-    heap->segments[i] = (struct heap_segment){address, size, 0, owner, framework};
+    heap->segments[i] = (struct heap_segment){.address = address, .size = size, .owner = owner, .framework = framework};
     if (framework)
         heap->reserved += size;
     else
         heap->others += size;
     return 0;
+}
+
+void heap_mark(struct heap *heap, uint64_t address, const void *site)
+{
+    size_t i = segment_at(heap, address);
+    if (i < heap->nr_segments && heap->segments[i].address == address)
+        heap->segments[i].site = site;
 }
 
 bool heap_give(struct heap *heap, uint64_t address, struct heap_segment *ret)

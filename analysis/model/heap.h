@@ -15,6 +15,7 @@
 struct heap_segment {
     uint64_t address, size, live; /* live: bytes of blocks within */
     const void *owner;            /* as given; NULL unknown */
+    const void *site;             /* as marked; NULL unknown */
     bool framework;               /* the framework's cache took it */
 };
 
@@ -38,6 +39,9 @@ void heap_done(struct heap *heap);
 
 /* A segment is there. What was known at its place is gone: its end was not told. 0 or -ENOMEM. */
 int heap_take(struct heap *heap, uint64_t address, uint64_t size, const void *owner, bool framework);
+
+/* Notes who asked for the segment that begins at `address`. */
+void heap_mark(struct heap *heap, uint64_t address, const void *site);
 
 /* The segment that begins at `address`, with the blocks within, is given back. Returns true with *ret as it was; false
  * if there is none. */

@@ -1,4 +1,5 @@
 /* job.c - processes, threads and names; see job.h. What follows from them is decided in ranks.c. */
+#include "analysis/model/callsites.h"
 #include "analysis/model/job.h"
 
 #include <errno.h>
@@ -50,6 +51,7 @@ static void process_free(struct process *process)
         free(gpu->model);
         free(gpu);
     }
+    callsites_free(process->callsites);
     handoff_free(process->handoff);
     free(process->micro);
     free(process->comm);
@@ -400,6 +402,8 @@ static int learn_state(struct job *job, const struct event *event)
         if (event->u.thread.start_ns)
             thread->start_ns = event->u.thread.start_ns;
         return 0;
+    case EV_callsite:
+        return callsites_learn(job, &event->u.callsite);
     case EV_gpu:
         return learn_gpu(process, &event->u.gpu);
     case EV_mount:

@@ -93,6 +93,7 @@ struct process {
     int32_t rank_env, world, local_rank, attempt;
     char *comm, *cmd, *host_name;  /* owned */
     struct thread *threads;        /* owned, newest first */
+    struct callsite *callsites;    /* owned; newest first */
     struct gpu_info *gpus;         /* owned; in the order of their ordinals' first mention */
     struct attr *attrs;            /* owned */
     struct tr_self cost;           /* the recorder's latest account of itself */

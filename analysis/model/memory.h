@@ -36,6 +36,13 @@ struct memory_owner {
     uint64_t live, peak;
 };
 
+/* A call site that took memory. */
+struct memory_site {
+    const struct callsite *site;
+    uint64_t live, segments;
+    uint64_t at_peak, segments_at_peak; /* of all sites together with owners without one: taken_peak */
+};
+
 #define MEMORY_FAILURES_MAX 64
 
 struct memory {
@@ -46,6 +53,8 @@ struct memory {
     bool blocks;                 /* events of blocks came */
     struct memory_owner *owners; /* owned */
     size_t nr_owners;
+    struct memory_site *sites; /* owned */
+    size_t nr_sites;
     struct memory_failure *failures; /* owned; the first MEMORY_FAILURES_MAX */
     size_t nr_failures;
 

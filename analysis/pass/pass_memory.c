@@ -14,6 +14,7 @@
 #include "analysis/model/facts.h"
 #include "analysis/model/job.h"
 #include "analysis/model/memory.h"
+#include "analysis/pass/memory_sites.h"
 #include "analysis/pass/pass.h"
 #include "analysis/pass/thresholds.h"
 #include "analysis/report/report.h"
@@ -65,7 +66,10 @@ static void see_peak(struct memory *memory)
 {
     const struct heap *heap = &memory->heap;
     uint64_t taken = heap->reserved + heap->others;
-    memory->taken_peak = taken > memory->taken_peak ? taken : memory->taken_peak;
+    if (taken > memory->taken_peak) {
+        memory->taken_peak = taken;
+        memory_sites_peak(memory);
+    }
     if (heap->reserved < memory->reserved_peak ||
         (heap->reserved == memory->reserved_peak && heap->allocated <= memory->allocated_peak))
         return;
@@ -102,6 +106,7 @@ static struct memory_owner *owner_get(struct memory *memory, const struct name *
 
 static int see_alloc(struct memory *memory, const struct tr_segment *segment, const struct name *name)
 {
+    const struct callsite *site = callsite_find(memory->process, segment->site);
     struct memory_owner *owner = owner_get(memory, name);
     if (!owner)
         return -ENOMEM;
@@ -109,6 +114,8 @@ static int see_alloc(struct memory *memory, const struct tr_segment *segment, co
     owner->peak = owner->live > owner->peak ? owner->live : owner->peak;
     settle_peak(memory);
     int rc = heap_take(&memory->heap, segment->address, segment->size_bytes, name, is_framework(name));
+    heap_mark(&memory->heap, segment->address, site);
+    rc = rc ? rc : memory_sites_take(memory, site, segment->size_bytes);
     see_peak(memory);
     return rc;
 }
@@ -119,6 +126,7 @@ static void see_free(struct memory *memory, const struct tr_segment *segment)
     settle_peak(memory);
     if (!heap_give(&memory->heap, segment->address, &gone))
         return;
+    memory_sites_give(memory, gone.site, gone.size);
     struct memory_owner *owner = owner_get(memory, gone.owner);
     if (owner)
         owner->live -= gone.size < owner->live ? gone.size : owner->live;
@@ -261,8 +269,10 @@ static int tell(struct report *report, const struct memory *memory)
     const struct gpu_info *gpu = process_gpu(process, memory->device);
     struct report_owner *owners = calloc(memory->nr_owners + 1, sizeof(*owners));
     struct report_failure *failures = calloc(memory->nr_failures + 1, sizeof(*failures));
+    struct report_site *sites = NULL;
+    size_t nr_sites = 0;
     bool blocks = memory->blocks && memory->reserved_peak;
-    int rc = owners && failures ? 0 : -ENOMEM;
+    int rc = owners && failures ? memory_sites_tell(memory, &sites, &nr_sites) : -ENOMEM;
     for (size_t i = 0; i < memory->nr_owners && !rc; i++)
         owners[i] = (struct report_owner){owner_name(&memory->owners[i]), memory->owners[i].peak};
     if (!rc && memory->nr_owners)
@@ -291,8 +301,11 @@ static int tell(struct report *report, const struct memory *memory)
                                     .retries = memory->retries,
                                     .owners = owners,
                                     .nr_owners = memory->nr_owners,
+                                    .sites = sites,
+                                    .nr_sites = nr_sites,
                                     .failures = failures,
                                     .nr_failures = memory->nr_failures});
+    memory_sites_free(sites, nr_sites);
     free(owners);
     free(failures);
     return rc;

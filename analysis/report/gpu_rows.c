@@ -39,12 +39,34 @@ int report_add_gpu(struct report *report, const struct report_gpu *row)
     return report->priv->error;
 }
 
+static const struct report_site *copy_sites(struct report *report, const struct report_site *from, size_t nr)
+{
+    struct arena *arena = &report->priv->arena;
+    struct report_site *sites = arena_alloc(arena, nr * sizeof *sites);
+    for (size_t i = 0; sites && i < nr; i++) {
+        sites[i] = from[i];
+        sites[i].frames = arena_alloc(arena, from[i].nr_frames * sizeof *sites[i].frames);
+        if (!sites[i].frames)
+            return NULL;
+        for (size_t k = 0; k < from[i].nr_frames; k++) {
+            struct report_frame *frame = &sites[i].frames[k];
+            *frame = from[i].frames[k];
+            frame->module = report_str(report, frame->module);
+            frame->build_id = report_str(report, frame->build_id);
+            frame->function = report_str(report, frame->function);
+            frame->file = report_str(report, frame->file);
+        }
+    }
+    return sites;
+}
+
 int report_add_memory(struct report *report, const struct report_memory *row)
 {
     struct arena *arena = &report->priv->arena;
     struct report_owner *owners = arena_alloc(arena, row->nr_owners * sizeof *owners);
     struct report_failure *failures = arena_alloc(arena, row->nr_failures * sizeof *failures);
-    if (!owners || !failures || report_grow(&report->memory, report->nr_memory, sizeof *row))
+    const struct report_site *sites = copy_sites(report, row->sites, row->nr_sites);
+    if (!owners || !failures || !sites || report_grow(&report->memory, report->nr_memory, sizeof *row))
         return -ENOMEM;
     for (size_t i = 0; i < row->nr_owners; i++) {
         owners[i] = row->owners[i];
@@ -58,5 +80,6 @@ int report_add_memory(struct report *report, const struct report_memory *row)
     *copy = *row;
     copy->owners = owners;
     copy->failures = failures;
+    copy->sites = sites;
     return report->priv->error;
 }

@@ -168,6 +168,22 @@ struct report_owner {
     uint64_t peak;
 };
 
+/* A frame of a call stack. NULL and TR_UNKNOWN: what could not be found out (analysis/symbols). */
+struct report_frame {
+    const char *module, *build_id; /* path of the file, and its build id */
+    uint64_t offset;               /* in it, of the return address */
+    const char *function, *file;
+    int64_t line;
+};
+
+/* A call stack that took memory of a device. */
+#define REPORT_SITES_MAX 10
+struct report_site {
+    uint64_t bytes, segments;    /* live when most was taken */
+    struct report_frame *frames; /* innermost first */
+    size_t nr_frames;
+};
+
 /* An allocation that failed for good. */
 struct report_failure {
     uint64_t bytes;
@@ -189,6 +205,8 @@ struct report_memory {
     uint64_t retries;             /* failed allocations that were tried again with success */
     const struct report_owner *owners;
     size_t nr_owners;
+    const struct report_site *sites; /* those that held most; of large segments alone */
+    size_t nr_sites;
     const struct report_failure *failures;
     size_t nr_failures;
 };

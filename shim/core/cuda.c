@@ -6,8 +6,10 @@
 
 #include "shim/core/burst.h"
 #include "shim/core/calls.h"
+#include "shim/core/callsite.h"
 #include "shim/core/gpu.h"
 #include "shim/core/name.h"
+#include "shim/core/options.h"
 
 void call_cuda_device(struct shim_call *call, int device)
 {
@@ -61,9 +63,11 @@ void call_segment(struct shim_call *call, enum tr_segment_act act, enum tr_segme
     t->segment.at_ns = call->end_ns;
     uint32_t owner = library_name(caller);
     name_send(owner, t->tid);
+    bool told = lttng_ust_tracepoint_enabled(trshim, segment) && act != TR_segment_act_free;
+    uint32_t site = told && size >= options.site_bytes ? callsite_here(caller, t->tid) : 0;
     EMIT(segment, t->tid, .act = (uint8_t)act, .kind = (uint8_t)kind, .device = (uint32_t)t->cuda_device,
          .owner = owner, .err = err, .address = (uintptr_t)ptr, .size_bytes = size, .free_bytes = free_bytes,
-         .start_ns = call->start_ns, .dur_ns = call->end_ns - call->start_ns);
+         .start_ns = call->start_ns, .dur_ns = call->end_ns - call->start_ns, .site = site);
 }
 
 void call_gemm(struct shim_call *call, enum tr_dtype type, uint64_t m, uint64_t n, uint64_t k, uint64_t batch,

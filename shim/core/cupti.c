@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "shim/core/anchor.h"
+#include "shim/core/callsite.h"
 #include "shim/core/core.h"
 #include "shim/core/cupti_calls.h"
 #include "shim/core/cupti_find.h"
@@ -147,6 +148,8 @@ void gpu_start(void)
         EMIT(gap, process.pid, .why = TR_gap_why_gpu, .on = 1);
     }
     send_status();
+    if (!process.excluded && options.site_bytes != UINT64_MAX)
+        callsite_init();
     say(1, "GPU times: %s", status);
 }
 
@@ -270,6 +273,7 @@ void gpu_stop(void)
 
 void gpu_after_fork(void)
 {
+    callsite_after_fork();
     if (atomic_load(&state) != IDLE)
         atomic_store(&state, OFF);
 }

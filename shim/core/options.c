@@ -69,6 +69,8 @@ void options_read(void)
     options.ranks = getenv("TRSHIM_RANKS");
     options.ranges = number("TRSHIM_RANGES", 1) != 0;
     options.wait_ns = number("TRSHIM_WAIT_US", 100) * 1000;
+    uint64_t site_kib = number("TRSHIM_SITE_KIB", 1024);
+    options.site_bytes = site_kib ? site_kib * 1024 : UINT64_MAX;
     options.hang_ns = number("TRSHIM_HANG_S", 30) * 1000000000u;
 
     options.budget_percent = (unsigned)number("TRSHIM_BUDGET", 1);

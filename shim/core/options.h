@@ -17,6 +17,7 @@ struct shim_options {
     struct step_window window;
     bool ranges;
     uint64_t wait_ns;        /* shorter waits are summed */
+    uint64_t site_bytes;     /* device memory from this size on is told with its call stack */
     uint64_t hang_ns;        /* 0: no watchdog */
     unsigned budget_percent; /* of a core; 0: no limit */
     int verbose;

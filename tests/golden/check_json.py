@@ -42,6 +42,8 @@ SCHEMA = {
     "memory": [{"rank": optional(U), "device": optional(U), "total": optional(U), "reserved_peak": U, "allocated_peak": optional(U),
                 "fragmentation_at_peak": optional(R), "split_free_at_peak": optional(U), "largest_hole": optional(U), "retries": U,
                 "owners": [{"name": T, "peak": U}],
+                "sites": [{"bytes": U, "segments": U, "frames": [{
+                    "module": optional(T), "build_id": optional(T), "offset": U, "function": optional(T), "file": optional(T), "line": optional(U)}]}],
                 "failures": [{"bytes": U, "free": optional(U), "cached_free": optional(U), "largest_hole": optional(U),
                               "short_by": optional(U), "verdict": T}]}],
     "node": [],

@@ -3,6 +3,8 @@
  *   launches          30 kernels, 3 copies, 3 memsets, one copy of no bytes
  *   subscribe         the same, with callbacks of its own in the middle third; fails if CUPTI refuses them
  *   register          the same, with CUPTI's activities to itself in the middle third
+ *   sites             takes 3 x 8 MiB in one exported function, 4 MiB in a static one, 16 KiB; gives one of the 3 back
+ *                     and takes it again
  *   capture           two kernels, a product and a copy captured into a graph that is launched 5 times, between others
  */
 #include <pthread.h>
@@ -147,10 +149,45 @@ static int capture(void)
     return cudaGraphExecDestroy(exec);
 }
 
+SIM_EXPORT void *take_in_public(size_t mib);
+
+/* The empty statement after the call keeps it from being a jump, which would leave no frame. */
+__attribute__((noinline)) void *take_in_public(size_t mib)
+{
+    void *p = NULL;
+    cudaMalloc(&p, mib << 20);
+    __asm__ volatile("" ::: "memory");
+    return p;
+}
+
+__attribute__((noinline)) static void *take_in_private(size_t mib)
+{
+    void *p = NULL;
+    cudaMalloc(&p, mib << 20);
+    __asm__ volatile("" ::: "memory");
+    return p;
+}
+
+static int sites(void)
+{
+    void *taken[3], *small;
+    for (volatile int round = 0; round < 2; round++) /* volatile: one call, not several */
+        for (volatile int i = round ? 2 : 0; i < 3; i++) {
+            taken[i] = take_in_public(8);
+            if (!taken[i] || (!round && i == 2 && cudaFree(taken[i])))
+                return 1;
+        }
+    return !take_in_private(4) || cudaMalloc(&small, 16384);
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
-} jobs[] = {{"launches", launches}, {"subscribe", subscribe}, {"register", take_activities}, {"capture", capture}};
+} jobs[] = {{"launches", launches},
+            {"subscribe", subscribe},
+            {"register", take_activities},
+            {"capture", capture},
+            {"sites", sites}};
 
 int main(int argc, char **argv)
 {
