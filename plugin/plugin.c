@@ -94,11 +94,11 @@ static void tend(uint64_t now, bool last)
     if (atomic_load(&plugin.dead))
         return;
     mask_update();
+    proxies_tend(now, last);
     uint64_t looked = atomic_load(&looked_at_ns);
     if (!last && now - looked < SECOND)
         return;
     atomic_store(&looked_at_ns, now);
-    proxies_tend(now, last);
     calls_tend(now, last);
     uint32_t dropped = atomic_exchange(&plugin.dropped, 0);
     if (dropped)

@@ -95,9 +95,10 @@ static void tell_call(const struct nccl_told_call *told)
     if (!core_begin(&call))
         return;
     bool ours = !told->tid || told->tid == call.tls->tid;
-    struct nccl_comm *comm = nccl_comm_known_as(told->nr);
-    /* A call that was never launched, told when that was clear: a hook has told it long ago. */
-    bool known = !told->ran && comm && comm->source == TR_nccl_source_hook;
+    struct nccl_comm *comm = nccl_comm_of_nr(told->nr);
+    /* A call that was never launched, told when that was clear: a hook, if it knows the communicator, has told it long
+     * ago. */
+    bool known = !told->ran && comm && atomic_load(&comm->same);
     if ((!ours || !nccl_join(call.tls->self, told)) && !known)
         nccl_send_alone(told, told->tid ? told->tid : call.tls->tid);
     core_end(&call);
