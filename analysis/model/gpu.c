@@ -14,7 +14,8 @@ void gpu_done(struct gpu *gpu)
             intervals_done(&gpu->devices[i].busy[class]);
     for (size_t i = 0; i < gpu->nr_streams; i++)
         free(gpu->streams[i].launches);
-    intervals_done(&gpu->gaps);
+    for (unsigned gap = 0; gap < GPU_GAP_MAX; gap++)
+        intervals_done(&gpu->gaps[gap]);
     free(gpu->devices);
     free(gpu->streams);
     *gpu = (struct gpu){0};
@@ -139,11 +140,16 @@ static uint64_t begin_of_gap(uint64_t at_ns, unsigned why)
     return at_ns > back_ns ? at_ns - back_ns : 1;
 }
 
+static enum gpu_gap kind_of_gap(unsigned why)
+{
+    return why == TR_gap_why_steps || why == TR_gap_why_ranks ? GPU_GAP_ASKED : GPU_GAP_MISSED;
+}
+
 static int end_gap(struct gpu *gpu, unsigned why, uint64_t end_ns)
 {
     uint64_t at_ns = gpu->gap_since_ns[why];
     gpu->gap_since_ns[why] = 0;
-    return at_ns ? intervals_add(&gpu->gaps, begin_of_gap(at_ns, why), end_ns) : 0;
+    return at_ns ? intervals_add(&gpu->gaps[kind_of_gap(why)], begin_of_gap(at_ns, why), end_ns) : 0;
 }
 
 int gpu_gap(struct gpu *gpu, const struct tr_gap *gap, uint64_t at_ns)
@@ -165,12 +171,20 @@ static bool in_gap(const struct gpu *gpu)
     return false;
 }
 
-bool gpu_has_gap(const struct gpu *gpu, uint64_t from_ns, uint64_t to_ns)
+static bool is_open(const struct gpu *gpu, enum gpu_gap kind, uint64_t to_ns)
 {
     for (unsigned why = 0; why < TR_gap_why_MAX; why++)
-        if (gpu->gap_since_ns[why] && begin_of_gap(gpu->gap_since_ns[why], why) < to_ns)
+        if (kind_of_gap(why) == kind && gpu->gap_since_ns[why] && begin_of_gap(gpu->gap_since_ns[why], why) < to_ns)
             return true;
-    return intervals_measure(&gpu->gaps, from_ns, to_ns) > 0;
+    return false;
+}
+
+enum gpu_gap gpu_has_gap(const struct gpu *gpu, uint64_t from_ns, uint64_t to_ns)
+{
+    unsigned kind = 0;
+    while (kind < GPU_GAP_MAX && !is_open(gpu, kind, to_ns) && !intervals_measure(&gpu->gaps[kind], from_ns, to_ns))
+        kind++;
+    return kind;
 }
 
 int gpu_until(struct gpu *gpu, const struct tr_gpu_until *until)
@@ -288,7 +302,8 @@ struct gpu_sum gpu_sum(const struct gpu *gpu, uint64_t from_ns, uint64_t to_ns)
 
 void gpu_forget(struct gpu *gpu, uint64_t to_ns, uint64_t point_ns)
 {
-    intervals_forget(&gpu->gaps, to_ns);
+    for (unsigned gap = 0; gap < GPU_GAP_MAX; gap++)
+        intervals_forget(&gpu->gaps[gap], to_ns);
     for (size_t i = 0; i < gpu->nr_devices; i++)
         for (unsigned class = 0; class < GPU_CLASS_MAX; class ++)
             intervals_forget(&gpu->devices[i].busy[class], to_ns);

@@ -26,6 +26,13 @@ enum gpu_class {
     GPU_CLASS_MAX
 };
 
+/* What is not there, of a stretch of time. */
+enum gpu_gap {
+    GPU_GAP_MISSED, /* records may be: lost, or another tool had them, or detail had to be lowered */
+    GPU_GAP_ASKED,  /* detail is, as somebody asked for */
+    GPU_GAP_MAX     /* nothing */
+};
+
 struct gpu_launch {
     uint64_t queued_ns, start_ns, end_ns;
 };
@@ -55,7 +62,7 @@ struct gpu {
     struct gpu_stream *streams; /* owned */
     size_t nr_streams;
     bool told;                             /* the recorder says how far its records are complete */
-    struct intervals gaps;                 /* in which records may be missing; those that are over */
+    struct intervals gaps[GPU_GAP_MAX];    /* those that are over */
     uint64_t gap_since_ns[TR_gap_why_MAX]; /* of each reason, when the recorder said so; 0 not now */
 };
 
@@ -68,8 +75,8 @@ int gpu_add_set(struct gpu *gpu, const struct tr_gpu_set *set);
 int gpu_until(struct gpu *gpu, const struct tr_gpu_until *until);
 int gpu_gap(struct gpu *gpu, const struct tr_gap *gap, uint64_t at_ns);
 
-/* Whether records of what ran in [from, to) may be missing. */
-bool gpu_has_gap(const struct gpu *gpu, uint64_t from_ns, uint64_t to_ns);
+/* Whether there are gaps in [from, to): the gravest. */
+enum gpu_gap gpu_has_gap(const struct gpu *gpu, uint64_t from_ns, uint64_t to_ns);
 
 /* The device that counts; NULL as long as no compute kernel was told: then this is no GPU job. */
 const struct gpu_device *gpu_main(const struct gpu *gpu);

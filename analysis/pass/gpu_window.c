@@ -88,9 +88,9 @@ bool gpu_window_used(const struct gpu_window *window)
     return gpu_main(&window->gpu) != NULL;
 }
 
-bool gpu_window_has_gap(const struct gpu_window *window, uint64_t from_ns, uint64_t to_ns)
+enum gpu_gap gpu_window_gap(const struct gpu_window *window, uint64_t from_ns, uint64_t to_ns)
 {
-    return gpu_window_used(window) && gpu_has_gap(&window->gpu, from_ns, to_ns);
+    return gpu_window_used(window) ? gpu_has_gap(&window->gpu, from_ns, to_ns) : GPU_GAP_MAX;
 }
 
 bool gpu_window_waited(const struct gpu_window *window, uint64_t start_ns, uint64_t end_ns)

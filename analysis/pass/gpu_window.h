@@ -53,8 +53,8 @@ int gpu_window_event(struct gpu_window *window, const struct event *event, const
 /* Whether there is a GPU timeline: kernels were told of. */
 bool gpu_window_used(const struct gpu_window *window);
 
-/* Whether GPU times may be missing in [from, to). */
-bool gpu_window_has_gap(const struct gpu_window *window, uint64_t from_ns, uint64_t to_ns);
+/* What is missing in [from, to), on a job with a GPU. */
+enum gpu_gap gpu_window_gap(const struct gpu_window *window, uint64_t from_ns, uint64_t to_ns);
 
 /* Whether a call that asked for copies, [start, end), waited for one: for a pageable one that ran meanwhile, or for one
  * whose end let it return. */

@@ -215,12 +215,12 @@ static int close_window(struct pass_breakdown *self, struct window_state *state,
     int rc = sum_up(self, state, end_ns);
     if (rc)
         return rc;
-    bool gap = gpu_window_has_gap(&state->gpu, state->start_ns, end_ns);
-    state->facts->gpu.gap_windows += gap;
+    enum gpu_gap gap = gpu_window_gap(&state->gpu, state->start_ns, end_ns);
+    state->facts->gpu.gap_windows += gap == GPU_GAP_MISSED;
     struct report_step row = {.step = (uint32_t)(state->rank->step_base + state->index),
                               .rank = state->rank->number,
                               .warmup = state->index < state->rank->warmup,
-                              .incomplete = incomplete || gap,
+                              .incomplete = incomplete || gap != GPU_GAP_MAX,
                               .start_ns = state->start_ns,
                               .end_ns = end_ns,
                               .comm_wait_ns = TR_UNKNOWN,

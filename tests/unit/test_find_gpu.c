@@ -545,6 +545,14 @@ static void gaps_make_nothing_surer(void **state)
     assert_true(compared >= sizeof(steps) / sizeof(*steps) * 3);
 }
 
+static void detail_not_asked_for(struct script *script, unsigned step)
+{
+    if (step % 10 == 3)
+        say(script, "%luus a gap pid=1 why=steps on=1", begin_of(step) + STEP / 2);
+    if (step % 10 == 4)
+        say(script, "%luus a gap pid=1 why=steps on=0", begin_of(step) + STEP / 2);
+}
+
 /* Two windows for each time that detail is off from the middle of one to the middle of the next. */
 static void steps_in_a_gap_are_told_apart(void **state)
 {
@@ -554,6 +562,11 @@ static void steps_in_a_gap_are_told_apart(void **state)
     const struct report_finding *finding = find_finding(holes, "trace-quality");
     assert_non_null(strstr(finding->what, "8 of "));
     assert_int_equal(finding->severity, SEVERITY_LOW);
+    report_free(holes);
+
+    holes = run_with_gaps(a_step, detail_not_asked_for, NULL); /* that is not missing */
+    assert_int_equal(nr_incomplete(holes), nr_incomplete(whole) + 8);
+    assert_null(find_finding(holes, "trace-quality"));
     report_free(whole);
     report_free(holes);
 }

@@ -153,29 +153,30 @@ static void gaps_last_until_they_are_over(void **state)
     struct gpu gpu = {.loop_end_ns = UINT64_MAX};
     struct tr_gpu_until until = {.device = UINT32_MAX, .until_ns = 11 * SECOND};
     add_kernel(&gpu, 7, 1, 2, 10);
-    assert_false(gpu_has_gap(&gpu, 0, UINT64_MAX));
+    assert_int_equal(gpu_has_gap(&gpu, 0, UINT64_MAX), GPU_GAP_MAX);
     say_gap(&gpu, TR_gap_why_names, true, 2 * SECOND); /* names only */
-    assert_false(gpu_has_gap(&gpu, 0, UINT64_MAX));
+    assert_int_equal(gpu_has_gap(&gpu, 0, UINT64_MAX), GPU_GAP_MAX);
 
     /* Records were lost: some time before that was told. The recorder goes on, so it is over. */
     say_gap(&gpu, TR_gap_why_gpu, true, 10 * SECOND);
-    assert_true(gpu_has_gap(&gpu, 12 * SECOND, 13 * SECOND));
+    assert_int_equal(gpu_has_gap(&gpu, 12 * SECOND, 13 * SECOND), GPU_GAP_MISSED);
     assert_int_equal(gpu_until(&gpu, &until), 0);
-    assert_false(gpu_has_gap(&gpu, 12 * SECOND, 13 * SECOND));
-    assert_true(gpu_has_gap(&gpu, 9 * SECOND, 9 * SECOND + 1));
-    assert_false(gpu_has_gap(&gpu, 8 * SECOND, 9 * SECOND));
+    assert_int_equal(gpu_has_gap(&gpu, 12 * SECOND, 13 * SECOND), GPU_GAP_MAX);
+    assert_int_equal(gpu_has_gap(&gpu, 9 * SECOND, 9 * SECOND + 1), GPU_GAP_MISSED);
+    assert_int_equal(gpu_has_gap(&gpu, 8 * SECOND, 9 * SECOND), GPU_GAP_MAX);
 
     /* Detail was off: exactly then. What is complete goes on by the clock. */
     say_gap(&gpu, TR_gap_why_steps, true, 20 * SECOND);
     assert_true(gpu_complete(&gpu, 60 * SECOND) > 50 * SECOND);
     say_gap(&gpu, TR_gap_why_steps, false, 60 * SECOND);
     assert_true(gpu_complete(&gpu, 60 * SECOND) == 11 * SECOND);
-    assert_false(gpu_has_gap(&gpu, 19 * SECOND, 20 * SECOND));
-    assert_true(gpu_has_gap(&gpu, 19 * SECOND, 21 * SECOND));
-    assert_false(gpu_has_gap(&gpu, 60 * SECOND, 61 * SECOND));
+    assert_int_equal(gpu_has_gap(&gpu, 19 * SECOND, 20 * SECOND), GPU_GAP_MAX);
+    assert_int_equal(gpu_has_gap(&gpu, 19 * SECOND, 21 * SECOND), GPU_GAP_ASKED);
+    assert_int_equal(gpu_has_gap(&gpu, 9 * SECOND, 21 * SECOND), GPU_GAP_MISSED);
+    assert_int_equal(gpu_has_gap(&gpu, 60 * SECOND, 61 * SECOND), GPU_GAP_MAX);
 
     gpu_forget(&gpu, 60 * SECOND, 0);
-    assert_false(gpu_has_gap(&gpu, 0, UINT64_MAX));
+    assert_int_equal(gpu_has_gap(&gpu, 0, UINT64_MAX), GPU_GAP_MAX);
     gpu_done(&gpu);
 }
 
