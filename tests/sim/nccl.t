@@ -119,6 +119,16 @@ fi
 ok "8 MB over sockets, capped" run wire ib=0,wire_bytes=1000000 AllReduce:2000000:3 SendRecv:10:2
 ok "one way between two ranks" run wire2 ib=0 Broadcast:1000:20 Reduce:1000:20 Gather:10 Scatter:10 AlltoAll:10
 
+# ---- hosts with clocks of their own ------------------------------------------------------------------------------------
+NCCL_JOB_CLOCK_NS=3600000000123 run clocks version=2.28.9 AllReduce:1000:5 SendRecv:10:5
+if grep -q 'no time namespaces' "$scratch/clocks.err"; then
+    skip "hosts whose clocks differ see the same instants" "no time namespaces here"
+else
+    is "hosts whose clocks differ see the same instants" \
+        "$(sed -n 's/.*rank=\([0-9]\) .*op=\(.*\) calls.*ordinal=\([0-9]*\) .* end=\([0-9]*\)$/\2-\3 \1 \4/p' "$scratch/clocks" |
+            sort | awk '$2==0 {end[$1]=$3} $2==1 {printf "%.0f\n", $3-end[$1]}' | uniq -c | sed 's/^ *//')" "10 3600000000123"
+fi
+
 # ---- the profiler plugin ------------------------------------------------------------------------------------------------
 # plugin NAME SETTINGS CALL...: with the plugin that logs; rank 0's file becomes $scratch/NAME.p, of rank 1 .q
 plugin() {

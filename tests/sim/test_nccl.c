@@ -511,6 +511,30 @@ static void test_family(void **state)
     assert_int_equal(results->nr[2], 4);
 }
 
+/* ---- Who interposes ncclBroadcast sees the one that ncclBcast makes ---- */
+static int nr_interposed;
+
+ncclResult_t ncclBroadcast(NCCL_BUFFERS, int root, ncclComm_t c, nccl_stream_t s)
+{
+    nr_interposed++;
+    return pncclBroadcast(send, recv, count, type, root, c, s);
+}
+
+static void body_interposed(void)
+{
+    set_up();
+    MUST(ncclBcast(buffer, 1000, ncclFloat32, 0, comm, S));
+    TRUE(nr_interposed == 1);
+    MUST(ncclBroadcast(B, 1000, ncclFloat32, 0, comm, S));
+    TRUE(nr_interposed == 2);
+    tear_down();
+}
+
+static void test_interposed(void **state)
+{
+    run(2, 1, body_interposed);
+}
+
 /* ---- Captured once, played again: each replay is an instance ---- */
 static void body_graph(void)
 {
@@ -547,7 +571,7 @@ int main(void)
         cmocka_unit_test(test_collectives), cmocka_unit_test(test_order),    cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_pipeline),    cmocka_unit_test(test_split),    cmocka_unit_test(test_all_in_one),
         cmocka_unit_test(test_death),       cmocka_unit_test(test_mismatch), cmocka_unit_test(test_surface),
-        cmocka_unit_test(test_family),      cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_family),      cmocka_unit_test(test_graph),    cmocka_unit_test(test_interposed),
     };
     results = mmap(NULL, sizeof(*results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (results == MAP_FAILED)

@@ -63,6 +63,9 @@ SIM_EXPORT const struct sim_settings *sim_settings(void);
 SIM_EXPORT uint64_t sim_now(void);             /* CLOCK_MONOTONIC ns */
 SIM_EXPORT uint64_t sim_realtime(uint64_t ns); /* the same instant on CLOCK_REALTIME; one offset per process */
 SIM_EXPORT void sim_sleep_until(uint64_t ns);
+/* By how much this process's clock is ahead of its machine's: a simulated host may live in a time namespace of its own,
+ * and processes of several hosts that exchange times need a common one. */
+SIM_EXPORT int64_t sim_clock_ahead(void);
 
 /* ---- Devices (device.c) ---------------------------------------------------------------------------------------------
  */

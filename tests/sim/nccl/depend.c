@@ -86,7 +86,7 @@ void depend_tell(struct ncclComm *c, const struct launch *l, uint64_t start)
 {
     for (unsigned i = 0; i < l->nr_works; i++) {
         struct slot *s = own_slot(c, &l->works[i]);
-        s->start = start;
+        s->start = start - (uint64_t)sim_clock_ahead(); /* by the machine's clock */
         s->func = l->works[i].func;
         __atomic_store_n(&s->number, l->works[i].ordinal + 1, __ATOMIC_SEQ_CST);
     }
@@ -99,7 +99,8 @@ static uint64_t start_in(const struct slot *s, const struct work *w)
 {
     if (__atomic_load_n(&s->number, __ATOMIC_SEQ_CST) != w->ordinal + 1)
         return SIM_UNKNOWN;
-    return depend_is_pair(w->func) || s->func == (uint32_t)w->func ? s->start : SIM_UNKNOWN;
+    return depend_is_pair(w->func) || s->func == (uint32_t)w->func ? s->start + (uint64_t)sim_clock_ahead()
+                                                                   : SIM_UNKNOWN;
 }
 
 uint64_t depend_later(uint64_t a, uint64_t b)
