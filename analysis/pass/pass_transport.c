@@ -36,10 +36,41 @@ static void *new (const struct options *options, struct job *job, struct report 
     return self;
 }
 
+static bool is_about_nccl(const struct event *event)
+{
+    return event->kind == EV_attr || (event->kind >= EV_nccl_comm && event->kind <= EV_nccl_call);
+}
+
+/* Hosts as NCCL tells them apart: processes of one machine may each have a name of their own for theirs (NCCL_HOSTID). */
+static uint32_t host_of(const struct pass_transport *self, const struct event *event)
+{
+    const struct process *process = self->job->process;
+    const char *id = process && is_about_nccl(event) ? process_attr(process, "env.NCCL_HOSTID") : NULL;
+    const struct transport *transport = &self->transport;
+    if (!id || !*id)
+        return event->host;
+    for (size_t i = 0; i < transport->nr_hosts; i++)
+        if (transport->hosts[i].name && strcmp(transport->hosts[i].name, id) == 0)
+            return (uint32_t)i;
+    uint32_t unused = (uint32_t)transport->nr_hosts;
+    for (process = self->job->first; process; process = process->next)
+        unused = process->host >= unused ? process->host + 1 : unused;
+    return unused;
+}
+
 static int event(void *arg, const struct event *event)
 {
     struct pass_transport *self = arg;
-    return transport_event(&self->transport, event);
+    uint32_t host = host_of(self, event);
+    if (host == event->host)
+        return transport_event(&self->transport, event);
+    struct event moved = *event;
+    moved.host = host;
+    int rc = transport_event(&self->transport, &moved);
+    bool is_new = !rc && host < self->transport.nr_hosts && !self->transport.hosts[host].name;
+    if (is_new && !(self->transport.hosts[host].name = strdup(process_attr(self->job->process, "env.NCCL_HOSTID"))))
+        return -ENOMEM;
+    return rc;
 }
 
 static const char *host_name(const struct transport *transport, uint32_t host)
