@@ -12,7 +12,7 @@ struct comm_profile {
     const char *name;      /* as the framework calls it; NULL none */
     int32_t nranks, world; /* world: -1 unknown */
     int32_t stride;        /* between its ranks' global ranks; 0 unknown or not the same for all */
-    bool crossed;          /* another communicator that moves data takes one rank each of several like this */
+    bool crossed; /* another communicator with collectives that move data takes one rank each of several like this */
     uint64_t instances[TR_coll_op_MAX];
     double bytes[TR_coll_op_MAX];
     uint64_t far; /* Sends to others than neighbours */

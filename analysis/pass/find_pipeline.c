@@ -1,8 +1,9 @@
 /* find_pipeline.c - pipeline-bubble, pipeline-imbalance: stages that wait for each other.
  *
  * A schedule of m micro-batches over p stages leaves (p-1)/(m+p-1) of the time empty on every stage: that is no fault
- * of the run as long as m is large enough. Judged by communicator; several pipelines beside each other are judged by
- * the one that waits most. */
+ * of the run as long as m is large enough. Judged by communicator. Of several pipelines beside each other the one that
+ * waits most is told of; ranks and time are those of all that show the same. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static bool measure(const struct job *job, const struct report *report, const st
 
 static void describe(struct finding *finding, const struct pipeline *pipe, double lost_ns)
 {
-    finding_lost(finding, (int64_t)(lost_ns / pipe->comm->nranks), lost_ns / 1e9);
+    finding_lost(finding, (int64_t)(lost_ns / pipe->comm->nranks), 0); /* of one rank: the same in all pipelines */
     finding_set_share(finding, "share", pipe->share);
     finding_set_time(finding, "wait", pipe->bubble_ns / pipe->windows);
     finding_set_time(finding, "step", pipe->window_ns / pipe->windows);
@@ -96,68 +97,125 @@ static void describe(struct finding *finding, const struct pipeline *pipe, doubl
     }
 }
 
-static bool find_imbalance(struct report *report, const struct pipeline *pipe)
+/* ---- pipeline-imbalance ------------------------------------------------------------------- */
+
+static bool is_uneven(const struct pipeline *pipe)
 {
-    if (pipe->share < TH_STAGE_BUBBLE || pipe->others_ns <= 0 || pipe->slowest_ns < TH_STAGE_RATIO * pipe->others_ns)
-        return false;
-    /* With even stages every step would be shorter by what the slowest one is above the mean. */
+    return pipe->share >= TH_STAGE_BUBBLE && pipe->others_ns > 0 &&
+           pipe->slowest_ns >= TH_STAGE_RATIO * pipe->others_ns;
+}
+
+/* With even stages every step would be shorter by what the slowest one is above the mean. All ranks' time. */
+static double lost_in_uneven(const struct pipeline *pipe)
+{
     double mean = (pipe->slowest_ns + pipe->others_ns * (pipe->comm->nranks - 1)) / pipe->comm->nranks;
-    double saved = fmin((pipe->slowest_ns - mean) * pipe->windows, pipe->bubble_ns);
+    return fmin((pipe->slowest_ns - mean) * pipe->windows, pipe->bubble_ns);
+}
+
+static struct finding *raise_uneven(struct report *report, const struct pipeline *pipe)
+{
+    double saved = lost_in_uneven(pipe);
     struct finding *finding = finding_raise(report, "pipeline-imbalance", NULL,
                                             severity_of_share(saved / pipe->window_ns), pipe->confidence * 0.9);
-    describe(finding, pipe, saved);
+    finding_lost(finding, 0, saved / 1e9);
     finding_add_rank(finding, pipe->slowest->rank->number);
     finding_add_host(finding, pipe->slowest->rank->process->host_name);
-    for (int32_t i = 0; i < pipe->comm->nranks; i++) {
-        const struct rank *rank = pipe->comm->members[i]->process->rank;
-        if (rank != pipe->slowest->rank)
-            finding_add_victim(finding, rank->number);
-        else
+    for (int32_t i = 0; i < pipe->comm->nranks; i++)
+        if (pipe->comm->members[i]->process->rank != pipe->slowest->rank)
+            finding_add_victim(finding, pipe->comm->members[i]->process->rank->number);
+    return finding;
+}
+
+static void find_imbalance(struct report *report, const struct pipeline *pipes, size_t nr, const struct pipeline *worst)
+{
+    struct finding *finding = NULL;
+    if (!is_uneven(worst))
+        return;
+    for (size_t i = 0; i < nr; i++)
+        finding = is_uneven(&pipes[i]) ? raise_uneven(report, &pipes[i]) : finding;
+    describe(finding, worst, lost_in_uneven(worst));
+    for (int32_t i = 0; i < worst->comm->nranks; i++)
+        if (worst->comm->members[i]->process->rank == worst->slowest->rank)
             finding_set(finding, "stage", "%d", i);
-    }
-    finding_set_time(finding, "slow", pipe->slowest_ns);
-    finding_set_time(finding, "others", pipe->others_ns);
+    finding_set_time(finding, "slow", worst->slowest_ns);
+    finding_set_time(finding, "others", worst->others_ns);
     finding_evidence(finding, "compute");
     finding_evidence(finding, "wait");
     finding_other(finding, "");
-    return true;
 }
 
-static void find_bubble(struct report *report, const struct pipeline *pipe, bool imbalance)
+/* ---- pipeline-bubble ---------------------------------------------------------------------- */
+
+static bool has_few(const struct pipeline *pipe)
 {
-    bool few = pipe->micro_batches > 0 && pipe->micro_batches < TH_BUBBLE_MICRO * pipe->comm->nranks;
-    bool more = !isfinite(pipe->own) || pipe->share > TH_BUBBLE_RATIO * pipe->own;
-    if (pipe->share < TH_BUBBLE || (!few && !more))
-        return;
-    /* With enough micro-batches some bubble stays. */
+    return pipe->micro_batches > 0 && pipe->micro_batches < TH_BUBBLE_MICRO * pipe->comm->nranks;
+}
+
+static bool has_more(const struct pipeline *pipe)
+{
+    return !isfinite(pipe->own) || pipe->share > TH_BUBBLE_RATIO * pipe->own;
+}
+
+static bool is_bubble(const struct pipeline *pipe)
+{
+    return pipe->share >= TH_BUBBLE && (has_few(pipe) || has_more(pipe));
+}
+
+/* With enough micro-batches some bubble stays. All ranks' time. */
+static double lost_in_bubble(const struct pipeline *pipe)
+{
     double stages = pipe->comm->nranks, rest = (stages - 1) / (TH_BUBBLE_MICRO * stages + stages - 1);
-    double lost_ns = (pipe->share - fmin(rest, pipe->share)) * pipe->window_ns;
+    return (pipe->share - fmin(rest, pipe->share)) * pipe->window_ns;
+}
+
+static struct finding *raise_bubble(struct report *report, const struct pipeline *pipe)
+{
+    double lost_ns = lost_in_bubble(pipe);
     struct finding *finding = finding_raise(report, "pipeline-bubble", NULL,
                                             severity_of_share(lost_ns / pipe->window_ns), pipe->confidence * 0.85);
-    describe(finding, pipe, lost_ns);
+    finding_lost(finding, 0, lost_ns / 1e9);
     for (int32_t i = 0; i < pipe->comm->nranks; i++)
         finding_add_rank(finding, pipe->comm->members[i]->process->rank->number);
-    finding_cause(finding, few && !more ? "few" : "");
-    finding_fix(finding, few && !more ? "few" : "");
+    return finding;
+}
+
+static void find_bubble(struct report *report, const struct pipeline *pipes, size_t nr, const struct pipeline *worst)
+{
+    const char *key = has_few(worst) && !has_more(worst) ? "few" : "";
+    struct finding *finding = NULL;
+    if (!is_bubble(worst))
+        return;
+    for (size_t i = 0; i < nr; i++)
+        finding = is_bubble(&pipes[i]) ? raise_bubble(report, &pipes[i]) : finding;
+    describe(finding, worst, lost_in_bubble(worst));
+    finding_cause(finding, key);
+    finding_fix(finding, key);
     finding_evidence(finding, "wait");
-    if (isfinite(pipe->own))
+    if (isfinite(worst->own))
         finding_evidence(finding, "schedule");
     finding_other(finding, "");
-    if (imbalance)
+    if (finding_is_raised(report, "pipeline-imbalance"))
         finding_caused_by(finding, "pipeline-imbalance");
 }
 
 static int finish(void *arg, struct report *report)
 {
     const struct job *job = ((struct finder *)arg)->job;
-    struct pipeline worst = {0}, pipe;
-    if (!job->facts->collectives)
-        return 0;
-    for (const struct communicator *comm = job->communicators.first; comm; comm = comm->next)
-        if (comm->nranks > 1 && is_pipeline(job, comm) && measure(job, report, comm, &pipe) && pipe.share > worst.share)
-            worst = pipe;
-    if (worst.comm)
-        find_bubble(report, &worst, find_imbalance(report, &worst));
+    struct pipeline *pipes = calloc(job->communicators.nr + 1, sizeof(*pipes));
+    const struct pipeline *worst = pipes;
+    size_t nr = 0;
+    if (!pipes)
+        return -ENOMEM;
+    for (const struct communicator *comm = job->communicators.first; comm && job->facts->collectives; comm = comm->next)
+        if (comm->nranks > 1 && is_pipeline(job, comm) && measure(job, report, comm, &pipes[nr])) {
+            worst = pipes[nr].share > worst->share ? &pipes[nr] : worst;
+            nr++;
+        }
+    if (nr) {
+        find_imbalance(report, pipes, nr, worst);
+        find_bubble(report, pipes, nr, worst);
+    }
+    free(pipes);
     return 0;
 }
 

@@ -69,16 +69,17 @@ static int32_t stride_of(const struct communicator *comm)
     return stride;
 }
 
+/* Sends and Recvs apart: a pipeline crosses both those who share a layer and those who share weights only. */
 static bool moves_data(const struct comm_profile *profile)
 {
     double bytes = 0;
     for (unsigned op = 0; op < TR_coll_op_MAX; op++)
-        bytes += profile->bytes[op];
+        bytes += op == TR_coll_op_Send ? 0 : profile->bytes[op];
     return bytes > 0;
 }
 
-/* Whether some other communicator that moves data, and is no neighbourhood itself, has exactly one rank of this one.
- * `is_member`: by global rank. */
+/* Whether some other communicator with collectives that move data, and that is no neighbourhood, has exactly one rank
+ * of this one. `is_member`: by global rank. */
 static bool is_crossed(const struct pass_collectives *self, const struct communicator *comm, const bool *is_member,
                        int nr_ranks)
 {
@@ -264,8 +265,12 @@ static void describe(struct pass_collectives *self, struct coll_class *class)
 {
     class->role = comm_role(&self->profiles[class->comm->index]).name;
     class->transport = slowest_kind(self->job->facts->transport, class->comm);
-    class->expected = link_bus(class->transport, gpu_model(class->comm));
     class->between_hosts = spans_hosts(class->comm);
+    class->expected = link_bus(class->transport, gpu_model(class->comm));
+    /* Where NCCL does not say: boards that are joined by NVLink inside a host, whatever they are. */
+    double direct = class->transport || class->between_hosts ? NAN : link_bus("P2P", gpu_model(class->comm));
+    if (direct >= TH_BUS_NVLINK)
+        class->expected = direct;
 }
 
 static int add_collective(struct report *report, const struct coll_class *class)
