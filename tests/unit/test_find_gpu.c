@@ -259,6 +259,12 @@ static void short_kernels_on_a_busy_host(struct script *script, uint64_t at)
         88 * nr);
 }
 
+static void fewer_short_kernels(struct script *script, uint64_t at)
+{
+    for (unsigned i = 0; i < 2300; i++)
+        say_kernel(script, at + 2000 + 42 * i, 19, 6, 3);
+}
+
 static void launches_that_are_too_slow_for_short_kernels(void **state)
 {
     expect_only(short_kernels, "launch-bound", SEVERITY_HIGH);
@@ -528,21 +534,24 @@ static size_t compare_confidence(const struct report *whole, const struct report
 
 static void gaps_make_nothing_surer(void **state)
 {
-    static const step_fn steps[] = {slow_pageable_copies, many_syncs,    short_kernels, optimizer_on_the_host,
-                                    weights_on_the_host,  slow_products, slow_data};
+    static const step_fn steps[] = {
+        slow_pageable_copies, many_syncs, fewer_short_kernels, optimizer_on_the_host, weights_on_the_host,
+        slow_products,        slow_data};
     static const gap_fn gaps[] = {lost_records, detail_off};
-    size_t compared = 0;
-    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
-        for (size_t j = 0; j < 2; j++)
-            for (gap_every = 5; gap_every <= 25; gap_every += 10) {
-                struct report *whole = run(steps[i], NULL), *holes = run_with_gaps(steps[i], gaps[j], NULL);
-                assert_true(nr_incomplete(holes) > nr_incomplete(whole));
-                assert_non_null(find_finding(holes, "trace-quality"));
-                compared += compare_confidence(whole, holes);
-                report_free(whole);
-                report_free(holes);
-            }
-    assert_true(compared >= sizeof(steps) / sizeof(*steps) * 3);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+        struct report *whole = run(steps[i], NULL);
+        size_t compared = 0;
+        for (size_t j = 0; j < 4; j++) {
+            gap_every = j < 2 ? 5 : 25;
+            struct report *holes = run_with_gaps(steps[i], gaps[j % 2], NULL);
+            assert_true(nr_incomplete(holes) > nr_incomplete(whole));
+            assert_non_null(find_finding(holes, "trace-quality"));
+            compared += compare_confidence(whole, holes);
+            report_free(holes);
+        }
+        report_free(whole);
+        assert_true(compared >= 2);
+    }
 }
 
 static void detail_not_asked_for(struct script *script, unsigned step)
