@@ -19,4 +19,8 @@ struct tr_control {
 
 _Static_assert(sizeof(struct tr_control) <= 4096, "one page");
 
+/* NCCL_DEBUG as record sets it. NCCL takes any case; in this one it is known for ours, and a job that sets the variable
+ * itself later is known too. */
+#define TR_NCCL_LEVEL "INFo"
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/cmd/job_nccl_log.h"
 #include "traces/session_error.h"
 
 static int own_directory(char *dir, size_t size)
@@ -100,6 +101,7 @@ void job_environment_set(void *arg)
     snprintf(pid, sizeof(pid), "%d", getpid());
     setenv("TRSHIM_ROOT_PID", pid, 1);
     set_profiler(env);
+    job_nccl_log_set(env->nccl_log);
     set_if("TRSHIM_RANKS", env->ranks);
     set_if("TRSHIM_STEPS", env->steps);
     set_if("TRSHIM_EVERY", env->every);

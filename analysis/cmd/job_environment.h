@@ -11,6 +11,7 @@ struct job_environment {
     char core[PATH_MAX];    /* libtrshim-core.so */
     struct keeper_welcome session;
     const char *ranks, *steps, *every; /* NULL: all */
+    const char *nccl_log;              /* directory for what NCCL logs; NULL: leave its log alone */
 };
 
 /* Finds libtrshim.so: beside this program, or in ../lib/trshim or ../lib from there. */

@@ -215,6 +215,14 @@ int output_new_session(struct output *o, bool *ret_again, char **ret_error)
     return 0;
 }
 
+const char *output_nccl_log(struct output *o)
+{
+    const char *below = *o->session ? o->session : o->node;
+    if (snprintf(o->nccl_log, sizeof(o->nccl_log), "%s/nccl", below) >= (int)sizeof(o->nccl_log))
+        return NULL;
+    return mkdir(o->nccl_log, 0700) == 0 || errno == EEXIST ? o->nccl_log : NULL;
+}
+
 void output_undo(struct output *o)
 {
     if (o->session_fd >= 0)

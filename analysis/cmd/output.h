@@ -12,9 +12,10 @@
 #include <sys/types.h>
 
 struct output {
-    char dir[PATH_MAX];     /* DIR, absolute */
-    char node[PATH_MAX];    /* DIR/<host>-<boot id> */
-    char session[PATH_MAX]; /* node, or node.N: where this session's trace goes; "" before output_new_session */
+    char dir[PATH_MAX];      /* DIR, absolute */
+    char node[PATH_MAX];     /* DIR/<host>-<boot id> */
+    char session[PATH_MAX];  /* node, or node.N: where this session's trace goes; "" before output_new_session */
+    char nccl_log[PATH_MAX]; /* "" before output_nccl_log */
     char host[65], boot[37];
     int node_fd;    /* of `node` */
     int session_fd; /* of `session`, -1 before */
@@ -37,6 +38,9 @@ void output_clear_keeper(const struct output *output);
 
 /* Makes the directory for a new session. *ret_again says that an earlier one is there. */
 int output_new_session(struct output *output, bool *ret_again, char **ret_error);
+
+/* The directory for what NCCL logs, made if need be; NULL if it cannot be. Another record's session: the node's. */
+const char *output_nccl_log(struct output *output);
 
 /* Removes what output_open and output_new_session made, as far as it is empty: for a recording that did not begin. */
 void output_undo(struct output *output);

@@ -198,6 +198,8 @@ static int run_record(int argc, char **argv)
         output_undo(&r->output);
         return fail(error);
     }
+    if (!r->options.no_nccl_log)
+        r->env.nccl_log = output_nccl_log(&r->output);
     rc = job_start(&r->job, r->options.command, job_environment_set, &r->env);
     if (rc < 0) {
         cmd_error("cannot run \"%s\": %s", r->options.command[0], strerror(-rc));

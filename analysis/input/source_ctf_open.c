@@ -15,6 +15,7 @@
 
 #include "analysis/input/ctf_find.h"
 #include "analysis/input/ctf_survey.h"
+#include "analysis/input/nccl_log.h"
 #include "analysis/input/session_note.h"
 #include "analysis/input/source_ctf.h"
 #include "traces/schema.h"
@@ -328,6 +329,20 @@ static void note_dropped(struct source_ctf *source)
         }
 }
 
+static int add_nccl_logs(const struct opening *opening, const struct source_ctf *source, struct sources *sources)
+{
+    uint64_t first_ns = UINT64_MAX;
+
+    for (size_t i = 0; i < source->nr_lanes; i++)
+        for (size_t p = 0; p < source->lanes[i].nr_parts; p++) {
+            uint64_t ns = source->lanes[i].parts[p].first_ns; /* 0: it has none */
+            first_ns = ns && ns < first_ns ? ns : first_ns;
+        }
+    if (first_ns == UINT64_MAX || source->base.input.host == TRACE_NO_HOST)
+        return 0;
+    return source_nccl_logs_of(source->base.input.path, source->base.input.host, first_ns, opening->hosts, sources);
+}
+
 /* Hands the sources over, or frees them. */
 static int deliver(struct opening *opening, int rc, struct sources *sources)
 {
@@ -338,10 +353,12 @@ static int deliver(struct opening *opening, int rc, struct sources *sources)
         note_dropped(source);
         if (source->nr_lanes == 0 && source->notes.nr == 0)
             notes_add(&source->notes, "it holds no events");
-        if (rc == 0)
+        if (rc == 0) {
             rc = sources_add(sources, &source->base);
-        else
+            rc = rc ? rc : add_nccl_logs(opening, source, sources);
+        } else {
             source_ctf_ops.free(&source->base);
+        }
     }
     free(opening->list);
     return rc;

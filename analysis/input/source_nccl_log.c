@@ -1,8 +1,10 @@
 /* source_nccl_log.c - what NCCL logs (NCCL_DEBUG=INFO) as a source of events.
  *
- * A log has no clock: an event's time is the number of its line, in ns. It is streamed anew by each scan, in constant
+ * A log has no clock: an event's time is the number of its line, in ns, after the beginning of the trace it belongs to
+ * (0 for a log alone). It is streamed anew by each scan, in constant
  * memory but for the processes in it; a pipe is copied to an unnamed temporary file first. Lines of the job's own are
  * passed over. Hosts are those the lines name, and are numbered as they come. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -33,6 +35,8 @@ struct source_nccl {
     struct event_stream stream;
     struct hosts *hosts; /* borrowed */
     int fd;
+    uint32_t trace_host; /* of the trace it belongs to, which knows its processes; TRACE_NO_HOST: a log alone */
+    uint64_t first_ns;
 
     /* The scan. */
     FILE *file;
@@ -64,7 +68,12 @@ static void forget_writers(struct source_nccl *log)
 static int add_writer(struct source_nccl *log, const char *host, uint32_t pid, struct map_key key, struct writer **ret)
 {
     struct writer *writer = calloc(1, sizeof(*writer));
-    int rc = writer ? hosts_add(log->hosts, host, "", 0, &writer->host) : -ENOMEM;
+    int rc = writer ? 0 : -ENOMEM;
+
+    if (rc == 0 && log->trace_host == TRACE_NO_HOST)
+        rc = hosts_add(log->hosts, host, "", 0, &writer->host);
+    else if (rc == 0)
+        writer->host = log->trace_host;
 
     if (rc == 0 && !(writer->name = strdup(host)))
         rc = -ENOMEM;
@@ -90,11 +99,11 @@ static int tell(struct source_nccl *log, struct nccl_message *message)
     struct writer *writer = message->anonymous ? log->last : NULL;
     bool is_new = false;
 
-    event->ts_ns = log->nr_lines;
+    event->ts_ns = log->first_ns + log->nr_lines;
     if (message->host) {
         struct map_key key = map_hash(message->host, event->u.who.pid);
         writer = map_find(&log->by_who, key);
-        is_new = !writer;
+        is_new = !writer && log->trace_host == TRACE_NO_HOST;
         int rc = writer ? 0 : add_writer(log, message->host, event->u.who.pid, key, &writer);
         if (rc < 0)
             return rc;
@@ -109,7 +118,7 @@ static int tell(struct source_nccl *log, struct nccl_message *message)
     if (is_new) {
         log->held = *event;
         log->holds = true;
-        log->told = (struct event){.ts_ns = log->nr_lines, .host = writer->host, .kind = EV_proc};
+        log->told = (struct event){.ts_ns = event->ts_ns, .host = writer->host, .kind = EV_proc};
         log->told.u.proc = (struct tr_proc){.pid = writer->pid,
                                             .tid = writer->pid,
                                             .how = TR_proc_how_log,
@@ -142,9 +151,16 @@ static int read_line(struct source_nccl *log)
     return 1;
 }
 
+/* When a communicator went is not known in a trace's time; it must not go before it is used. */
+static bool is_out_of_order(const struct source_nccl *log, const struct event *event)
+{
+    return log->trace_host != TRACE_NO_HOST && event->kind == EV_nccl_comm &&
+           event->u.nccl_comm.state == TR_nccl_state_gone;
+}
+
 static bool wanted(const struct source_nccl *log, const struct event *event)
 {
-    return log->channels & 1u << schema_event(event->kind)->channel;
+    return !is_out_of_order(log, event) && log->channels & 1u << schema_event(event->kind)->channel;
 }
 
 static int next_event(struct source_nccl *log)
@@ -272,7 +288,8 @@ int nccl_log_spool(int from)
     return rc;
 }
 
-int source_nccl_log_open(int fd, const char *path, struct hosts *hosts, struct sources *sources)
+static int add_log(int fd, const char *path, uint32_t trace_host, uint64_t first_ns, struct hosts *hosts,
+                   struct sources *sources)
 {
     struct source_nccl *log = calloc(1, sizeof(*log));
 
@@ -282,14 +299,49 @@ int source_nccl_log_open(int fd, const char *path, struct hosts *hosts, struct s
     }
     log->base.ops = &ops;
     log->base.input.kind = "nccl-log";
-    log->base.input.host = TRACE_NO_HOST;
+    log->base.input.host = trace_host;
     log->base.input.path = strdup(path);
     log->stream.next = stream_next;
     log->hosts = hosts;
     log->fd = fd;
+    log->trace_host = trace_host;
+    log->first_ns = first_ns;
     if (!log->base.input.path) {
         source_free(&log->base);
         return -ENOMEM;
     }
     return sources_add(sources, &log->base);
+}
+
+int source_nccl_log_open(int fd, const char *path, struct hosts *hosts, struct sources *sources)
+{
+    return add_log(fd, path, TRACE_NO_HOST, 0, hosts, sources);
+}
+
+int source_nccl_logs_of(const char *dir, uint32_t host, uint64_t first_ns, struct hosts *hosts, struct sources *sources)
+{
+    char *below, *path;
+    int rc = asprintf(&below, "%s/nccl", dir) < 0 ? -ENOMEM : 0;
+    if (rc)
+        return rc;
+    DIR *logs = opendir(below);
+    for (struct dirent *entry; rc == 0 && logs && (entry = readdir(logs));) {
+        const char *end = strrchr(entry->d_name, '.');
+        if (!end || strcmp(end, ".log") != 0)
+            continue;
+        if (asprintf(&path, "%s/%s", below, entry->d_name) < 0) {
+            rc = -ENOMEM;
+            break;
+        }
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0 && nccl_log_is_one(fd))
+            rc = add_log(fd, path, host, first_ns, hosts, sources);
+        else if (fd >= 0)
+            close(fd); /* NCCL opened it and had nothing to say */
+        free(path);
+    }
+    if (logs)
+        (void)closedir(logs);
+    free(below);
+    return rc;
 }

@@ -50,12 +50,25 @@ static bool is_allowed(const char *name, size_t len)
     return false;
 }
 
+/* What record has set is not the user's: what he had is told instead. */
+static bool is_of_record(const char *variable, size_t len)
+{
+    const char *level = getenv("NCCL_DEBUG");
+    return getenv("TRSHIM_NCCL_DEBUG") && level && strcmp(level, TR_NCCL_LEVEL) == 0 && len >= 10 &&
+           strncmp(variable, "NCCL_DEBUG", 10) == 0;
+}
+
 static void send_environment(void)
 {
     char key[128];
+    const char *before = getenv("TRSHIM_NCCL_DEBUG");
+    if (before && *before && is_of_record("NCCL_DEBUG", 10))
+        send("env.NCCL_DEBUG", before);
     for (char **e = environ; e && *e; e++) {
         const char *equals = strchr(*e, '=');
         size_t len = equals ? (size_t)(equals - *e) : 0;
+        if (is_of_record(*e, len))
+            continue;
         if (!len || len > sizeof(key) - 5 || !is_allowed(*e, len))
             continue;
         snprintf(key, sizeof(key), "env.%.*s", (int)len, *e);

@@ -67,6 +67,7 @@ void options_read(void)
     options.verbose = (int)number("TRSHIM_VERBOSE", 0);
     options.control = getenv("TRSHIM_CONTROL");
     options.ranks = getenv("TRSHIM_RANKS");
+    options.nccl_log = getenv("TRSHIM_NCCL_LOG");
     options.ranges = number("TRSHIM_RANGES", 1) != 0;
     options.wait_ns = number("TRSHIM_WAIT_US", 100) * 1000;
     uint64_t site_kib = number("TRSHIM_SITE_KIB", 1024);

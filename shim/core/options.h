@@ -14,6 +14,7 @@ struct step_window {
 struct shim_options {
     const char *control; /* borrowed from the environment */
     const char *ranks;
+    const char *nccl_log; /* directory of NCCL's logs; NULL none */
     struct step_window window;
     bool ranges;
     uint64_t wait_ns;        /* shorter waits are summed */

@@ -15,6 +15,7 @@
 #include "shim/preload/environment.h"
 #include "shim/preload/library.h"
 #include "shim/preload/nccl.h"
+#include "shim/preload/nccl_log.h"
 #include "shim/preload/old_libc.h"
 #include "shim/preload/stubs.h"
 
@@ -139,6 +140,7 @@ static void construct(void)
     real_resolve();
     if (getauxval(AT_SECURE))
         return; /* another user's rights: stay out */
+    nccl_log_set_up();
     environment_find_core(core_path, sizeof(core_path), (const void *)construct);
     char exe[4096];
     const char *name = program(exe, sizeof(exe));
