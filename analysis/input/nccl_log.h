@@ -17,9 +17,11 @@ int nccl_log_spool(int from);
 /* Adds it as a source, which takes the descriptor, also on failure. */
 int source_nccl_log_open(int fd, const char *path, struct hosts *hosts, struct sources *sources);
 
-/* Logs that `trshim record` kept beside a trace, in DIR/nccl: their processes are the trace's, their lines come after
- * the trace began. 0, also if there are none, or -ENOMEM. */
-int source_nccl_logs_of(const char *dir, uint32_t host, uint64_t first_ns, struct hosts *hosts,
+/* The same for one that belongs to a trace: its processes are those of that host, its lines come after first_ns. */
+int source_nccl_log_add(int fd, const char *path, uint32_t trace_host, uint64_t first_ns, struct hosts *hosts,
                         struct sources *sources);
+
+/* Adds those that lie beside a trace. 0, also if there are none, or -ENOMEM. */
+int nccl_log_find(const char *trace, uint32_t host, uint64_t first_ns, struct hosts *hosts, struct sources *sources);
 
 #endif

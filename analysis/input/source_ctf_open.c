@@ -340,7 +340,7 @@ static int add_nccl_logs(const struct opening *opening, const struct source_ctf 
         }
     if (first_ns == UINT64_MAX || source->base.input.host == TRACE_NO_HOST)
         return 0;
-    return source_nccl_logs_of(source->base.input.path, source->base.input.host, first_ns, opening->hosts, sources);
+    return nccl_log_find(source->base.input.path, source->base.input.host, first_ns, opening->hosts, sources);
 }
 
 /* Hands the sources over, or frees them. */

@@ -4,7 +4,6 @@
  * (0 for a log alone). It is streamed anew by each scan, in constant
  * memory but for the processes in it; a pipe is copied to an unnamed temporary file first. Lines of the job's own are
  * passed over. Hosts are those the lines name, and are numbered as they come. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -288,8 +287,8 @@ int nccl_log_spool(int from)
     return rc;
 }
 
-static int add_log(int fd, const char *path, uint32_t trace_host, uint64_t first_ns, struct hosts *hosts,
-                   struct sources *sources)
+int source_nccl_log_add(int fd, const char *path, uint32_t trace_host, uint64_t first_ns, struct hosts *hosts,
+                        struct sources *sources)
 {
     struct source_nccl *log = calloc(1, sizeof(*log));
 
@@ -315,33 +314,5 @@ static int add_log(int fd, const char *path, uint32_t trace_host, uint64_t first
 
 int source_nccl_log_open(int fd, const char *path, struct hosts *hosts, struct sources *sources)
 {
-    return add_log(fd, path, TRACE_NO_HOST, 0, hosts, sources);
-}
-
-int source_nccl_logs_of(const char *dir, uint32_t host, uint64_t first_ns, struct hosts *hosts, struct sources *sources)
-{
-    char *below, *path;
-    int rc = asprintf(&below, "%s/nccl", dir) < 0 ? -ENOMEM : 0;
-    if (rc)
-        return rc;
-    DIR *logs = opendir(below);
-    for (struct dirent *entry; rc == 0 && logs && (entry = readdir(logs));) {
-        const char *end = strrchr(entry->d_name, '.');
-        if (!end || strcmp(end, ".log") != 0)
-            continue;
-        if (asprintf(&path, "%s/%s", below, entry->d_name) < 0) {
-            rc = -ENOMEM;
-            break;
-        }
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd >= 0 && nccl_log_is_one(fd))
-            rc = add_log(fd, path, host, first_ns, hosts, sources);
-        else if (fd >= 0)
-            close(fd); /* NCCL opened it and had nothing to say */
-        free(path);
-    }
-    if (logs)
-        (void)closedir(logs);
-    free(below);
-    return rc;
+    return source_nccl_log_add(fd, path, TRACE_NO_HOST, 0, hosts, sources);
 }

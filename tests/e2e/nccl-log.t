@@ -16,9 +16,9 @@ same() {
     while [ "$1" != -- ]; do env+=("$1") && shift; done
     shift
     nr=$((nr + 1)) run=$scratch/run$nr
-    env "${env[@]}" "$logs" "$@" >"$scratch/plain" 2>/dev/null
+    { env "${env[@]}" "$logs" "$@" >"$scratch/plain"; } 2>/dev/null
     alone=$?
-    env "${env[@]}" timeout 60 "$TR" record -q --no-report -o "$run" "${more[@]}" -- "$logs" "$@" >"$scratch/seen" 2>"$scratch/err"
+    { env "${env[@]}" timeout 60 "$TR" record -q --no-report -o "$run" "${more[@]}" -- "$logs" "$@" >"$scratch/seen"; } 2>/dev/null
     is "$what: the job ends as it would" "$?" "$alone"
     is "$what: the user sees what he would" "$(sed 's/:[0-9]*:[0-9]* /: /' "$scratch/seen")" "$(sed 's/:[0-9]*:[0-9]* /: /' "$scratch/plain")"
 }
@@ -71,4 +71,15 @@ is "the log's events are the process's" \
 is "and stand in its time" "$(awk '$3 == "nccl_comm" || $3 == "nccl_channel" { n += $1 < 1000000 }  END { print n + 0 }' "$scratch/events")" 0
 ok "the report tells the transport" sh -c "'$TR' report --json '$scratch/job' | grep -q NET/Socket"
 is "our file is none of the job's" "$(count "$scratch/job" ' name2?="[^"]*/nccl[/"]')" 0
+
+# Two snapshots of a flight recorder have one log.
+cat >"$scratch/twice.sh" <<END
+"$logs" fwrite
+"$TR" snapshot -o "$scratch/flight"
+exit 3
+END
+record_flight() { timeout 60 "$TR" record -q --no-report --flight 4M -o "$scratch/flight" -- "$PYTHON" -c "import subprocess, sys; sys.exit(subprocess.call(['bash', '$scratch/twice.sh']))"; }
+record_flight >/dev/null 2>&1
+is "flight recorder: two snapshots, the log once" \
+    "$(ls -d "$scratch"/flight/*/snapshot-* | wc -l) $("$TR" events "$scratch/flight" | grep -c ' nccl_channel ')" "2 1"
 done_testing
