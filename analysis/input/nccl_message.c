@@ -276,7 +276,13 @@ static bool network(char *text, const char *place, struct event *ret)
 /* Some of them became INFO lines in later versions. */
 static bool warning(char *text, const char *place, struct event *ret)
 {
-    if (!place && !strstr(text, "Could not find a path for pattern") && !strstr(text, "Got non-fatal async event"))
+    static const char *const later[] = {"Could not find a path for pattern", "Got non-fatal async event",
+                                        "Failed to open libibverbs"};
+    bool known = place != NULL;
+
+    for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++)
+        known |= strstr(text, later[i]) != NULL;
+    if (!known)
         return false;
     ret->kind = EV_nccl_warn;
     ret->u.nccl_warn = (struct tr_nccl_warn){.place = place ? place : "", .text = text};

@@ -1,6 +1,6 @@
 /* job.c - processes, threads and names; see job.h. What follows from them is decided in ranks.c. */
-#include "analysis/model/callsites.h"
 #include "analysis/model/job.h"
+#include "analysis/model/callsites.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -70,6 +70,12 @@ const char *transport_env(const struct transport_host *host, const char *name)
     return NULL;
 }
 
+const char *transport_plugin_asked(const struct transport_host *host)
+{
+    const char *asked = transport_env(host, "NCCL_NET_PLUGIN");
+    return asked && *asked && strcmp(asked, "none") != 0 && host->plugin_absent && !host->plugin ? asked : NULL;
+}
+
 static int keep_env(struct transport_host *host, const char *name, const char *value)
 {
     if (transport_env(host, name))
@@ -324,8 +330,7 @@ static int on_net(struct transport_host *host, const struct tr_nccl_net *net)
     case TR_nccl_fact_bootstrap:
         return keep_first(&host->bootstrap, net->text);
     case TR_nccl_fact_plugin_missing:
-        host->plugin_missing = true;
-        return 0;
+        return keep_first(&host->plugin_absent, net->text);
     case TR_nccl_fact_plugin_failed:
         /* That there is no InfiniBand is said so since 2.28. */
         return strcmp(net->name, "IB") == 0 || strcmp(net->name, "Socket") == 0
@@ -423,9 +428,9 @@ int transport_event(struct transport *t, const struct event *event)
 
 static void host_done(struct transport_host *h)
 {
-    char *texts[] = {h->name,       h->devices,       h->interfaces, h->bootstrap,    h->chosen,
-                     h->version,    h->other_version, h->plugin,     h->plugin_error, h->wanted_net,
-                     h->gdr_reason, h->shm_error,     h->ib_error,   h->path_warning, h->truncated};
+    char *texts[] = {h->name,          h->devices,  h->interfaces,   h->bootstrap,     h->chosen,     h->version,
+                     h->other_version, h->plugin,   h->plugin_error, h->plugin_absent, h->wanted_net, h->gdr_reason,
+                     h->shm_error,     h->ib_error, h->path_warning, h->truncated};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         free(texts[i]);

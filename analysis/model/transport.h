@@ -21,11 +21,12 @@ struct transport_env {
 struct transport_host {
     char *name;
     char *devices, *interfaces, *bootstrap, *chosen, *version, *other_version, *plugin; /* NULL: not said */
-    char *plugin_error; /* why its net plugin cannot be used */
-    char *wanted_net;   /* asked for, not found */
+    char *plugin_error;  /* why its net plugin cannot be used */
+    char *plugin_absent; /* what it says of the one it did not find */
+    char *wanted_net;    /* asked for, not found */
     char *gdr_reason;
     char *shm_error, *ib_error, *path_warning, *truncated;
-    bool plugin_missing, no_device, no_verbs, nvls_off;
+    bool no_device, no_verbs, nvls_off;
     uint64_t port_events, completions; /* of InfiniBand, with an error */
     uint64_t path_warnings;
     struct transport_env *env;
@@ -88,6 +89,9 @@ uint32_t transport_peer(const struct transport_edge *edge);
 
 /* The value of a variable on that host; NULL. */
 const char *transport_env(const struct transport_host *host, const char *name);
+
+/* The net plugin that the user asks for and the host does not have; NULL: none is asked for, or it is there. */
+const char *transport_plugin_asked(const struct transport_host *host);
 
 static inline bool transport_is_net(const struct transport_edge *edge)
 {

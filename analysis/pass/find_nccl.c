@@ -101,7 +101,7 @@ static const char *socket_reason(const struct transport *t, const struct transpo
         return "disabled";
     if (net && strcmp(net, "Socket") == 0)
         return "net";
-    if (host->plugin_error)
+    if (host->plugin_error || transport_plugin_asked(host))
         return "plugin";
     if (host->no_verbs)
         return "verbs";
@@ -132,8 +132,11 @@ static void tell_socket(const struct transport *t, struct report *report, uint32
         finding_cause(finding, reason);
         finding_fix(finding, reason);
     }
-    if (reason && host->plugin_error) {
-        finding_set(finding, "log", "%s", host->plugin_error);
+    const char *plugin = host->plugin_error             ? host->plugin_error
+                         : transport_plugin_asked(host) ? host->plugin_absent
+                                                        : NULL;
+    if (reason && plugin) {
+        finding_set(finding, "log", "%s", plugin);
         finding_evidence(finding, "plugin");
     }
     finding_evidence(finding, "channels");
@@ -284,12 +287,12 @@ static void find_plugin(const struct transport *t, struct report *report)
     for (size_t i = 0; i < t->nr_hosts; i++) {
         const struct transport_host *host = &t->hosts[i];
         const char *error = host->plugin ? NULL : host->plugin_error;
-        const char *wanted = host->wanted_net;
-        bool blind = host->plugin_missing && host->no_verbs && count_edges(t, i, socket_edge);
-        if (!error && !wanted && !blind)
+        const char *wanted = host->wanted_net, *asked = transport_plugin_asked(host);
+        bool blind = host->plugin_absent && host->no_verbs && count_edges(t, i, socket_edge);
+        if (!error && !wanted && !asked && !blind)
             continue;
-        bool certain = error || wanted;
-        const char *key = error && strstr(error, "GLIBC_") ? "glibc" : certain ? "error" : "";
+        bool certain = error || wanted || asked;
+        const char *key = error && strstr(error, "GLIBC_") ? "glibc" : error || wanted ? "error" : asked ? "asked" : "";
         struct finding *finding = finding_raise(report, "nccl-net-plugin-failed", certain ? "failed" : NULL,
                                                 wanted    ? SEVERITY_HIGH
                                                 : certain ? SEVERITY_MEDIUM
@@ -299,9 +302,10 @@ static void find_plugin(const struct transport *t, struct report *report)
         finding_set(finding, "host", "%s", name_of(t, i));
         finding_what(finding, certain ? "error" : "");
         finding_cause(finding, key);
-        finding_fix(finding, key);
+        finding_fix(finding, strcmp(key, "asked") == 0 ? "" : key);
         if (certain) {
-            finding_set(finding, "log", "%s", error ? error : wanted);
+            finding_set(finding, "log", "%s", error ? error : wanted ? wanted : host->plugin_absent);
+            finding_set(finding, "asked", "%s", asked ? asked : "");
             finding_evidence(finding, "log");
         }
         if (wanted) {

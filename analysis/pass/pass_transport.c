@@ -41,7 +41,8 @@ static bool is_about_nccl(const struct event *event)
     return event->kind == EV_attr || (event->kind >= EV_nccl_comm && event->kind <= EV_nccl_call);
 }
 
-/* Hosts as NCCL tells them apart: processes of one machine may each have a name of their own for theirs (NCCL_HOSTID). */
+/* Hosts as NCCL tells them apart: processes of one machine may each have a name of their own for theirs (NCCL_HOSTID).
+ */
 static uint32_t host_of(const struct pass_transport *self, const struct event *event)
 {
     const struct process *process = self->job->process;

@@ -1,7 +1,7 @@
-/* comms.c - the ranks' communicators, made as frameworks make them (a unique id handed over by a store, here files), and
- * what goes over them: gradients in buckets while the backward pass goes on, parts of layers within them, activations
- * between stages. Each communicator has a stream of its own; events order it with the compute stream. Called by the
- * training thread and, while that waits, by the backward thread. */
+/* comms.c - the ranks' communicators, made as frameworks make them (a unique id handed over by a store, here files),
+ * and what goes over them: gradients in buckets while the backward pass goes on, parts of layers within them,
+ * activations between stages. Each communicator has a stream of its own; events order it with the compute stream.
+ * Called by the training thread and, while that waits, by the backward thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 
 static struct {
     void *gradients, *tokens[2]; /* device memory; what is sent of it is not looked at */
-    size_t pending; /* bytes of gradients that are there and not yet sent */
-    int pieces;     /* all-reduces launched in this step */
+    size_t pending;              /* bytes of gradients that are there and not yet sent */
+    int pieces;                  /* all-reduces launched in this step */
 } own;
 
 static void check(const struct rank *r, ncclResult_t result, const char *what)
@@ -145,11 +145,11 @@ void comms_tensor(struct rank *r, enum tensor_call what)
 }
 
 /* ---- Gradients
- * ---------------------------------------------------------------------------------------------------------------------- */
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
 static void reduce(struct rank *r, size_t bytes)
 {
-    check(r,
-          ncclAllReduce(own.gradients, own.gradients, bytes / 2, ncclBfloat16, ncclAvg, r->dp.comm, r->dp.stream),
+    check(r, ncclAllReduce(own.gradients, own.gradients, bytes / 2, ncclBfloat16, ncclAvg, r->dp.comm, r->dp.stream),
           "ncclAllReduce");
 }
 

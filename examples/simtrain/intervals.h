@@ -16,7 +16,7 @@ struct set { /* zeroed is empty; `all` belongs to whoever has the set */
 };
 
 void set_add(struct set *s, uint64_t start, uint64_t end); /* nothing if it is empty */
-void set_order(struct set *s);                             /* after the last addition: ascending, apart from each other */
+void set_order(struct set *s); /* after the last addition: ascending, apart from each other */
 /* Whether ns lies in the set; *until is lowered to where that changes. */
 bool set_has(const struct set *s, uint64_t ns, uint64_t *until);
 

@@ -1,6 +1,6 @@
-/* pipeline.c - a step's micro-batches through the stages, in the order of GPipe or of 1F1B, as Megatron launches them: what
- * goes to and comes from a neighbour at one point is one launch, and the stage computes on when it is over. Without
- * stages it is one forward and one backward pass for each micro-batch. The training thread runs this. */
+/* pipeline.c - a step's micro-batches through the stages, in the order of GPipe or of 1F1B, as Megatron launches them:
+ * what goes to and comes from a neighbour at one point is one launch, and the stage computes on when it is over.
+ * Without stages it is one forward and one backward pass for each micro-batch. The training thread runs this. */
 #include "examples/simtrain/job.h"
 
 bool pipeline_last_micro(const struct rank *r)

@@ -1,6 +1,6 @@
-/* scenario.c - what the simulated hosts are like, and what the ranks have in their environment: as a launcher, a cluster
- * and its users leave it. The job's processes know nothing of this. Run by the parent, and by each rank before it
- * becomes one. */
+/* scenario.c - what the simulated hosts are like, and what the ranks have in their environment: as a launcher, a
+ * cluster and its users leave it. The job's processes know nothing of this. Run by the parent, and by each rank before
+ * it becomes one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,10 +71,11 @@ static void write_devices(FILE *f, const struct options *o, int host)
     bool hcas = o->faults[FAULT_HCAS].on;
     double slow = o->faults[FAULT_COMM_SLOW].on ? o->faults[FAULT_COMM_SLOW].size : 1;
     int why = cause(o, FAULT_SOCKETS);
-    number(f, "ib", o->faults[FAULT_NO_FABRIC].on || why == 4 ? 0
-                    : on_host(o, FAULT_HCAS, host)            ? o->faults[FAULT_HCAS].size
-                    : hcas                                    ? 2
-                                                              : 1);
+    number(f, "ib",
+           o->faults[FAULT_NO_FABRIC].on || why >= 4 ? 0
+           : on_host(o, FAULT_HCAS, host)            ? o->faults[FAULT_HCAS].size
+           : hcas                                    ? 2
+                                                     : 1);
     number(f, "ib_gbs", IB_GBS / slow / (hcas ? 2 : 1));
     number(f, "verbs", why != 3);
     number(f, "gdr", !on_host(o, FAULT_GDR, host));

@@ -22,7 +22,8 @@
 #define cudaGetDriverEntryPoint(symbol, fn, flags, status) cudaGetDriverEntryPoint_ptsz(symbol, fn, flags)
 #endif
 #if CUDART_VERSION >= 12000
-#define cudaGraphInstantiate(exec, graph, flags, log, log_bytes) cudaGraphInstantiate(exec, graph, (unsigned long long)(flags))
+#define cudaGraphInstantiate(exec, graph, flags, log, log_bytes)                                                       \
+    cudaGraphInstantiate(exec, graph, (unsigned long long)(flags))
 #endif
 #define WANTED_CUDART(code) code
 #else

@@ -175,6 +175,9 @@ static void versions_variables_warnings_calls(void **state)
                                    .event.u.nccl_warn;
     assert_string_equal(warn.place, "misc/ibvwrap.cc:63");
     assert_string_equal(warn.text, "Failed to open libibverbs.so[.1]");
+    /* An INFO line later. */
+    assert_string_equal(only("h:1:2 [0] NCCL INFO Failed to open libibverbs.so[.1]").event.u.nccl_warn.text,
+                        "Failed to open libibverbs.so[.1]");
 
     struct tr_nccl_call call = only("h:1:2 [3] NCCL INFO AllReduce: opCount 12c7 sendbuff 0x1 recvbuff 0x2 count 5 "
                                     "datatype 7 op 0 root 0 comm 0x44 [nranks=8] stream 0x9")

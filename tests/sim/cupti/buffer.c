@@ -291,7 +291,8 @@ void cupti_put(const void *record, size_t size)
 void cupti_put_op(struct sim_op *op)
 {
     uint8_t record[RECORD_MAX];
-    uint64_t end = __atomic_load_n(&op->end, __ATOMIC_ACQUIRE); /* before the record: another thread may decide it now */
+    uint64_t end =
+        __atomic_load_n(&op->end, __ATOMIC_ACQUIRE); /* before the record: another thread may decide it now */
     size_t size = cupti_record_op(op, record);
     pthread_mutex_lock(&lock);
     struct buffer *b = size ? room(size) : NULL;
