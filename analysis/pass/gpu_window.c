@@ -209,26 +209,34 @@ static int by_start(const void *a, const void *b)
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* Stretches in which the GPU has nothing to do since a synchronisation of the training thread let go, up to its next
- * work: what the thread could have queued meanwhile. Returns how many. */
+/* Stretches in which the GPU has nothing to do since a synchronisation of the training thread had what it waited for,
+ * up to its next work: what the thread could have queued meanwhile. That it comes back late, for want of a CPU, belongs
+ * to them. Returns how many. */
 static size_t idle_after_syncs(const struct gpu_device *device, const struct pieces *pieces, uint64_t from_ns,
                                uint64_t to_ns, struct span *spans)
 {
     struct intervals_walk walk;
     struct interval busy = {0};
     size_t nr = 0, kept = 0;
+    uint64_t idle_ns = 0; /* since when */
     for (size_t i = pieces->head; i < pieces->nr && pieces->list[i].start_ns < to_ns; i++)
         if (is_sync(&pieces->list[i], from_ns, to_ns))
-            spans[nr++] = (struct span){.start_ns = pieces->list[i].end_ns, .layer = LAYER_SYNC};
+            spans[nr++] = (struct span){pieces->list[i].end_ns, pieces->list[i].start_ns, LAYER_SYNC}; /* by its end */
     if (nr)
         qsort(spans, nr, sizeof(*spans), by_start);
     walk_busy(device, &walk, from_ns, to_ns);
     bool more = intervals_next(&walk, &busy);
     for (size_t i = 0; i < nr; i++) {
         struct span span = spans[i];
-        while (more && busy.end_ns <= span.start_ns)
-            more = intervals_next(&walk, &busy);
-        span.end_ns = !more ? to_ns : busy.start_ns > span.start_ns ? busy.start_ns : span.start_ns;
+        uint64_t asked_ns = span.end_ns;
+        for (; more && busy.end_ns <= span.start_ns; more = intervals_next(&walk, &busy))
+            idle_ns = busy.end_ns;
+        if (!more || busy.start_ns > span.start_ns) {
+            span.start_ns = idle_ns > asked_ns ? idle_ns : asked_ns;
+            span.end_ns = more ? busy.start_ns : to_ns;
+        } else {
+            span.end_ns = span.start_ns; /* it has work by then */
+        }
         if (span.end_ns > span.start_ns)
             spans[kept++] = span;
     }

@@ -191,6 +191,15 @@ static void many_syncs(struct script *script, uint64_t at)
     }
 }
 
+/* The thread launches at once, but comes back from each wait 3 ms after the GPU was done. */
+static void syncs_that_return_late(struct script *script, uint64_t at)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        say_kernel(script, at + 2000 + 9000 * i, 5900, 20, 3);
+        say_sync(script, 1, at + 2000 + 9000 * i, 8950);
+    }
+}
+
 /* As many, with more in the queue each time. */
 static void syncs_that_cost_nothing(struct script *script, uint64_t at)
 {
@@ -217,6 +226,7 @@ static void one_sync(struct script *script, uint64_t at)
 static void waits_for_the_gpu_that_let_it_run_dry(void **state)
 {
     expect_only(many_syncs, "sync-overuse", SEVERITY_HIGH);
+    expect_only(syncs_that_return_late, "sync-overuse", SEVERITY_HIGH);
     expect_only(syncs_that_cost_nothing, "", 0);
     expect_only(syncs_of_another_thread, "", 0);
     expect_only(one_sync, "", 0);
