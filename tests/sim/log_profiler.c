@@ -220,7 +220,8 @@ static int state(int v, void *handle, int s, void *args)
 static int begin(int v, void **context, int *mask, const char *name, uint64_t hash, int nodes, int nranks, int rank)
 {
     pthread_once(&once, open_file);
-    *mask = (int)strtol(getenv("LOG_PROFILER_MASK") ? getenv("LOG_PROFILER_MASK") : "4095", NULL, 0);
+    const char *wanted = getenv("LOG_PROFILER_MASK");
+    __atomic_store_n(mask, (int)strtol(wanted ? wanted : "4095", NULL, 0), __ATOMIC_RELAXED);
     *context = (void *)(uintptr_t)(atomic_fetch_add(&last_event, 1) + 1);
     fprintf(file, "init v=%d tid=%d #%lu name=%s hash=%lx nodes=%d nranks=%d rank=%d\n", v, tid(),
             (unsigned long)(uintptr_t)*context, name ? name : "NULL", (unsigned long)hash, nodes, nranks, rank);

@@ -168,6 +168,14 @@ for v in 2.26.2:3 2.27.3:4 2.28.9:5 2.30.7:6 2.31.2:7; do
     is "${v%:*}: all-reduces count by themselves" "$(sed -n 's/.* Coll .*seq=\([0-9]*\) func=AllReduce .*/\1/p' "$scratch/v${v#*:}.p" | tr '\n' ' ')" "0 1 "
     like "${v%:*}: an all-gather is bytes" "$(grep ' Coll .*AllGather' "$scratch/v${v#*:}.p")" "*count=40 type=ncclInt8*"
 done
+is "2.31: channels are watched by a thread of their own" \
+    "$(sed -n 's/^start v=7 tid=\([0-9]*\) .* KernelCh .*/\1/p; s/^start v=7 tid=\([0-9]*\) .* ProxyOp .*/\1/p' "$scratch/v7.p" |
+        sort -u | wc -l)" 2
+is "2.30: by the progress thread" \
+    "$(sed -n 's/^start v=6 tid=\([0-9]*\) .* KernelCh .*/\1/p; s/^start v=6 tid=\([0-9]*\) .* ProxyOp .*/\1/p' "$scratch/v6.p" |
+        sort -u | wc -l)" 1
+is "every channel's start has its end" "$(for v in 3 4 5 6 7; do awk '/ KernelCh /{k[$4]=1; n++} /^stop/ && ($4 in k) {n--}
+    END {print n}' "$scratch/v$v.p"; done | tr '\n' ' ')" "0 0 0 0 0 "
 is "before 5 there are no API events" "$(grep -c Api "$scratch/v4.p")" 0
 is "and a call's parent is its group" "$(awk '/ Group / {g=substr($4,2)} / Coll / && $6!="parent=#" g {bad=1} END {print bad+0}' "$scratch/v4.p")" 0
 plugin_name=log plugin suffix version=2.23.4 AllReduce

@@ -123,6 +123,7 @@ struct ncclComm {
     uint64_t hash;
     char name[64];
     const char *api; /* that made it */
+    uint64_t begun;  /* when that was */
     struct nccl_peer *peers;
     struct shared shared;
     uint64_t nr_exchanges;

@@ -198,6 +198,8 @@ ncclResult_t launch_calls(struct call *calls, unsigned nr)
     struct ncclComm *c = calls[0].comm;
     if (!nccl_driver())
         return nccl_error(c, ncclUnhandledCudaError, "Cuda failure 'no driver'");
+    if (nr > PAIR_RING) /* slots are for so many */
+        return nccl_error(c, ncclInvalidUsage, "sim: not simulated: a group of %u calls", nr);
     if (c->nranks == 1) {
         ncclResult_t result = ncclSuccess;
         for (unsigned i = 0; i < nr && !result; i++)

@@ -135,6 +135,8 @@ void proxy_queue(struct proxy_item *i)
 {
     struct proxy *p = i->comm->proxy;
     proxy_ref(i);
+    if (i->nr_runs && nccl_version() >= 23100)
+        watch(i);
     pthread_mutex_lock(&p->lock);
     *p->end = i;
     p->end = &i->next;
@@ -154,8 +156,10 @@ struct proxy_item *proxy_replay(const struct proxy_item *pattern)
 
 void proxy_started(struct proxy_item *i, uint64_t start)
 {
-    if (__atomic_exchange_n(&i->start, start, __ATOMIC_RELEASE) == SIM_UNKNOWN)
-        shared_ring(&i->comm->shared, i->comm->rank);
+    if (__atomic_load_n(&i->start, __ATOMIC_RELAXED) != SIM_UNKNOWN)
+        return; /* asked again */
+    __atomic_store_n(&i->start, start, __ATOMIC_RELEASE);
+    shared_ring(&i->comm->shared, i->comm->rank);
 }
 
 void proxy_decided(struct proxy_item *i, uint64_t ready, uint64_t end)
@@ -184,7 +188,7 @@ static void append(struct proxy_item *i)
         profiler_state(c, i->ops[o].handle, STATE_OpInProgress, NULL);
         event_step_start(i, &i->ops[o]);
     }
-    i->phase = APPENDED;
+    __atomic_store_n(&i->phase, APPENDED, __ATOMIC_RELEASE); /* handles are there */
 }
 
 /* On one wire the bytes of one operation follow those of another. */
@@ -242,7 +246,8 @@ static uint64_t pass_steps(struct proxy_item *i, uint64_t now)
 static void finish(struct proxy_item *i)
 {
     pass_steps(i, SIM_UNKNOWN);
-    event_runs_stop(i, i->end);
+    if (!i->watched)
+        event_runs_stop(i, i->end);
     for (unsigned o = 0; o < i->nr_ops; o++)
         event_op_stop(i, &i->ops[o]);
 }
@@ -257,13 +262,14 @@ static uint64_t go_on(struct proxy_item *i)
     if (i->phase == APPENDED) {
         if (start > now)
             return start;
-        event_runs_start(i, start);
-        i->phase = STARTED;
+        if (!i->watched)
+            event_runs_start(i, start);
+        __atomic_store_n(&i->phase, STARTED, __ATOMIC_RELEASE);
     }
     if (i->phase == STARTED) {
         if (end == SIM_UNKNOWN || ready > now)
             return end == SIM_UNKNOWN ? SIM_UNKNOWN : ready;
-        i->phase = READY;
+        __atomic_store_n(&i->phase, READY, __ATOMIC_RELEASE);
     }
     uint64_t next = pass_steps(i, now);
     if (!move_bytes(i))
@@ -322,6 +328,7 @@ void proxy_begin(struct ncclComm *c)
         abort();
     pthread_mutex_init(&c->proxy->lock, NULL);
     c->proxy->end = &c->proxy->first;
+    c->proxy->end_watched = &c->proxy->first_watched;
 }
 
 /* After the progress thread has gone. */
@@ -330,6 +337,7 @@ void proxy_end(struct ncclComm *c)
     struct proxy *p = c->proxy;
     if (!p)
         return;
+    watch_end(c);
     event_control_stop(c);
     while (p->first)
         drop_first(p);

@@ -31,13 +31,15 @@ struct proxy_item {
     bool replay;
     struct plan plan;
     uint64_t start, ready, end; /* atomic; SIM_UNKNOWN until known */
-    enum phase phase;
+    enum phase phase;           /* written by the progress thread; atomic */
     unsigned nr_calls, nr_ops, nr_runs;
     struct call *calls;
     void **handles; /* of Coll or P2p, by call */
     struct proxy_op *ops;
     struct channel_run *runs;
     struct proxy_item *next;
+    bool watched; /* its channels are the watching thread's */
+    struct proxy_item *next_watched;
 };
 
 struct proxy {
@@ -49,6 +51,10 @@ struct proxy {
     void *stale_op[2], *stale_run;
     uint64_t last_size;
     unsigned nr_ops;
+    /* From 2.31 on channels have a thread of their own. */
+    pthread_t watcher;
+    bool watching;
+    struct proxy_item *first_watched, **end_watched; /* under the lock */
 };
 
 /* proxy_events.c */
@@ -60,6 +66,8 @@ void event_op_stop(struct proxy_item *i, struct proxy_op *o);
 void event_step_start(struct proxy_item *i, struct proxy_op *o);
 void event_step_end(struct proxy_item *i, struct proxy_op *o); /* and the next one's start */
 void event_runs_start(struct proxy_item *i, uint64_t start);
+void watch(struct proxy_item *i); /* watch.c: takes over the channels; with no lock held but the engine's */
+void watch_end(struct ncclComm *c);
 void event_runs_stop(struct proxy_item *i, uint64_t end);
 
 #endif
