@@ -37,7 +37,7 @@ UST_LIBS      := -llttng-ust -ldl
 ANALYSIS_LIBS := -llttng-ctl -lbabeltrace2 -lyajl -lz -ldw -lm -lpthread
 
 # ---- Sources by folder ------------------------------------------------------------------------------------------
-TRACES   := $(wildcard traces/schema*.c traces/session*.c)
+TRACES   := $(wildcard traces/schema*.c traces/session*.c) traces/kernel_batch.c
 PROVIDER := traces/tp_trshim.c
 PRELOAD  := $(wildcard shim/preload/*.c shim/preload/*.S)
 CORE     := $(wildcard shim/core/*.c)
@@ -52,7 +52,7 @@ obj = $(patsubst %,$(O)/obj/%.o,$(1))
 TRSHIM_OBJS  := $(call obj,analysis/main.c $(ANALYSIS) $(TRACES))
 PRELOAD_OBJS := $(call obj,$(PRELOAD))
 PLUGIN_OBJS  := $(call obj,$(PLUGIN))
-CORE_OBJS    := $(call obj,$(PROVIDER) $(CORE))
+CORE_OBJS    := $(call obj,$(PROVIDER) $(CORE) traces/kernel_batch.c)
 ARCHIVE      := $(O)/obj/parts.a
 UNIT_BINS    := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(UNIT))
 PLUGIN_BINS  := $(patsubst %.c,$(O)/%,$(PLUGIN_TESTS))

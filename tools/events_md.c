@@ -6,7 +6,7 @@
 
 static const char *const type_names[] = {
     [FT_u8] = "u8",   [FT_u16] = "u16",    [FT_u32] = "u32",   [FT_u64] = "u64",
-    [FT_i32] = "i32", [FT_str] = "string", [FT_enum] = "enum",
+    [FT_i32] = "i32", [FT_str] = "string", [FT_enum] = "enum", [FT_seq64] = "u64s",
 };
 
 static const char *const channel_docs[CH_MAX] = {

@@ -7,6 +7,13 @@
 
 #include <stdint.h>
 
+/* A field of several numbers; borrowed as strings are. More than the most are never sent, and cut by readers. */
+#define TR_SEQ64_MAX 384
+struct tr_seq64 {
+    const uint64_t *words;
+    uint32_t nr;
+};
+
 #define TR_SCHEMA 1 /* rises when the meaning of a field changes; new fields alone do not raise it */
 
 /* ENUM(color, V(color, red)) -> enum tr_color { TR_color_red, TR_color_MAX } */
@@ -25,6 +32,7 @@
 #define I32(n, doc) int32_t n;
 #define STR(n, doc) const char *n;
 #define E8(e, n, doc) uint8_t n; /* enum tr_##e */
+#define SEQ64(n, doc) struct tr_seq64 n;
 #define EVENT(channel, level, name, fields, doc)                                                                       \
     struct tr_##name {                                                                                                 \
         uint32_t pid, tid;                                                                                             \

@@ -26,6 +26,7 @@ const char *const schema_level_names[LEVEL_MAX] = {"light", "standard", "full"};
 #define I32(n, doc) FIELD(FT_i32, n, doc, NULL)
 #define STR(n, doc) FIELD(FT_str, n, doc, NULL)
 #define E8(e, n, doc) FIELD(FT_enum, n, doc, &enum_##e)
+#define SEQ64(n, doc) FIELD(FT_seq64, n, doc, NULL)
 #define EVENT(ch, lvl, name, fields, doc)                                                                              \
     static const struct schema_event *describe_##name(void)                                                            \
     {                                                                                                                  \

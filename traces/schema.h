@@ -10,7 +10,7 @@
 
 #include "traces/events.h"
 
-enum field_type { FT_u8, FT_u16, FT_u32, FT_u64, FT_i32, FT_str, FT_enum };
+enum field_type { FT_u8, FT_u16, FT_u32, FT_u64, FT_i32, FT_str, FT_enum, FT_seq64 };
 
 struct schema_enum {
     const char *name;

@@ -23,6 +23,7 @@
 #define I32(n, doc) lttng_ust_field_integer(int32_t, n, e->n)
 #define STR(n, doc) lttng_ust_field_string(n, e->n)
 #define E8(en, n, doc) lttng_ust_field_enum(trshim, en, uint8_t, n, e->n)
+#define SEQ64(n, doc) lttng_ust_field_sequence(uint64_t, n, e->n.words, uint16_t, e->n.nr)
 #define EVENT(channel, level, name, fields, doc)                                                                       \
     LTTNG_UST_TRACEPOINT_EVENT(trshim, name, LTTNG_UST_TP_ARGS(const struct tr_##name *, e),                           \
                                LTTNG_UST_TP_FIELDS(U32(pid, "") U32(tid, "") fields))

@@ -9,3 +9,4 @@
 #undef I32
 #undef STR
 #undef E8
+#undef SEQ64

@@ -16,7 +16,7 @@
 enum { CAUSE_MAX = 256, MEMBERS_MAX = 64 };
 
 /* How a member of the payload becomes a field of the struct. */
-enum getter { GET_UNSIGNED, GET_SIGNED, GET_STRING };
+enum getter { GET_UNSIGNED, GET_SIGNED, GET_STRING, GET_WORDS };
 
 struct member {
     uint64_t index; /* in the payload */
@@ -30,8 +30,8 @@ struct class_map {
     const bt_event_class *class;
     enum event_kind kind;
     uint64_t frequency;
-    size_t size; /* of struct event up to the end of its kind's fields */
-    bool has_strings;
+    size_t size;       /* of struct event up to the end of its kind's fields */
+    bool has_variable; /* fields whose length is not that of the struct */
     size_t nr_members;
     struct member members[MEMBERS_MAX];
     struct class_map *next;
@@ -281,7 +281,20 @@ const char *ctf_graph_port_name(const struct ctf_graph *graph, size_t port)
 
 /* ---- event classes -------------------------------------------------------------------------- */
 
-static bool find_getter(const bt_field_class *class, bool wants_string, enum getter *ret)
+/* A sequence of numbers of 64 bits or less; LTTng puts its length before it, as a field of its own. */
+static bool is_words(const bt_field_class *class)
+{
+    const bt_field_class *element = bt_field_class_array_borrow_element_field_class_const(class);
+
+    return bt_field_class_type_is(bt_field_class_get_type(element), BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER);
+}
+
+static enum getter getter_of(enum field_type type)
+{
+    return type == FT_str ? GET_STRING : type == FT_seq64 ? GET_WORDS : GET_UNSIGNED;
+}
+
+static bool find_getter(const bt_field_class *class, enum field_type wanted, enum getter *ret)
 {
     bt_field_class_type type = bt_field_class_get_type(class);
 
@@ -291,9 +304,11 @@ static bool find_getter(const bt_field_class *class, bool wants_string, enum get
         *ret = GET_SIGNED;
     else if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_STRING))
         *ret = GET_STRING;
+    else if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_DYNAMIC_ARRAY) && is_words(class))
+        *ret = GET_WORDS;
     else
         return false;
-    return (*ret == GET_STRING) == wants_string;
+    return (*ret == GET_SIGNED ? GET_UNSIGNED : *ret) == getter_of(wanted);
 }
 
 static const struct schema_field *find_field(const struct schema_event *schema, const char *name)
@@ -315,13 +330,13 @@ static void map_members(struct class_map *map, const bt_field_class *payload)
         const struct schema_field *field = find_field(schema, bt_field_class_structure_member_get_name(there));
         struct member *member = &map->members[map->nr_members];
 
-        if (!field || !find_getter(bt_field_class_structure_member_borrow_field_class_const(there),
-                                   field->type == FT_str, &member->getter))
+        if (!field ||
+            !find_getter(bt_field_class_structure_member_borrow_field_class_const(there), field->type, &member->getter))
             continue;
         member->index = i;
         member->type = field->type;
         member->offset = offsetof(struct event, u) + field->offset;
-        map->has_strings |= member->getter == GET_STRING;
+        map->has_variable |= member->getter == GET_STRING || member->getter == GET_WORDS;
         map->nr_members++;
     }
 }
@@ -347,7 +362,7 @@ static const struct class_map *make_map(struct ctf_graph *graph, const bt_event_
     map->kind = clock ? known_kind(class) : EV_MAX;
     if (map->kind != EV_MAX) {
         map->frequency = bt_clock_class_get_frequency(clock);
-        map->size = offsetof(struct event, u) + schema_event(map->kind)->size;
+        map->size = (offsetof(struct event, u) + schema_event(map->kind)->size + 7) & ~(size_t)7;
         map_members(map, bt_event_class_borrow_payload_field_class_const(class));
     }
     map->next = graph->classes;
@@ -444,20 +459,40 @@ static uint64_t string_length(const bt_field *field)
     return length < CTF_STRING_MAX ? length : CTF_STRING_MAX;
 }
 
+static uint64_t words_length(const bt_field *field)
+{
+    uint64_t length = bt_field_array_get_length(field);
+
+    return length < TR_SEQ64_MAX ? length : TR_SEQ64_MAX;
+}
+
+/* Bytes behind the struct: of the numbers, which come first and so are aligned, and of the strings. */
+static void measure(const struct class_map *map, const bt_field *payload, size_t *ret_words, size_t *ret_strings)
+{
+    *ret_words = *ret_strings = 0;
+    for (size_t i = 0; i < map->nr_members; i++) {
+        const struct member *member = &map->members[i];
+        if (member->getter != GET_STRING && member->getter != GET_WORDS)
+            continue;
+        const bt_field *field = bt_field_structure_borrow_member_field_by_index_const(payload, member->index);
+        if (member->getter == GET_STRING)
+            *ret_strings += 1 + string_length(field);
+        else
+            *ret_words += words_length(field) * sizeof(uint64_t);
+    }
+}
+
 size_t ctf_graph_event_size(struct ctf_graph *graph, size_t number)
 {
     struct port *port = &graph->ports[number];
     const struct class_map *map = port->map;
     size_t size = map->size;
 
-    if (!map->has_strings)
+    if (!map->has_variable)
         return size;
-    const bt_field *payload = bt_event_borrow_payload_field_const(current_event(port));
-    for (size_t i = 0; i < map->nr_members; i++)
-        if (map->members[i].getter == GET_STRING)
-            size += 1 + string_length(
-                            bt_field_structure_borrow_member_field_by_index_const(payload, map->members[i].index));
-    return size;
+    size_t words, strings;
+    measure(map, bt_event_borrow_payload_field_const(current_event(port)), &words, &strings);
+    return size + words + strings;
 }
 
 static void store_integer(void *to, enum field_type type, uint64_t value)
@@ -489,6 +524,16 @@ static char *store_string(const char **to, const bt_field *field, char *room)
     return room + length + 1;
 }
 
+static uint64_t *store_words(struct tr_seq64 *to, const bt_field *field, uint64_t *room)
+{
+    uint32_t nr = words_length(field);
+
+    for (uint32_t i = 0; i < nr; i++)
+        room[i] = bt_field_integer_unsigned_get_value(bt_field_array_borrow_element_field_by_index_const(field, i));
+    *to = (struct tr_seq64){.words = room, .nr = nr};
+    return room + nr;
+}
+
 /* Strings that the trace lacks are "", never NULL. */
 static void clear(struct event *to, const struct class_map *map)
 {
@@ -505,8 +550,12 @@ void ctf_graph_event_store(struct ctf_graph *graph, size_t number, struct event 
     struct port *port = &graph->ports[number];
     const struct class_map *map = port->map;
     const bt_field *payload = bt_event_borrow_payload_field_const(current_event(port));
-    char *room = (char *)to + map->size;
+    uint64_t *words = (uint64_t *)((char *)to + map->size);
+    size_t words_size = 0, strings_size;
 
+    if (map->has_variable)
+        measure(map, payload, &words_size, &strings_size);
+    char *room = (char *)words + words_size;
     to->ts_ns = ctf_graph_time(graph, number);
     to->kind = map->kind;
     clear(to, map);
@@ -517,6 +566,8 @@ void ctf_graph_event_store(struct ctf_graph *graph, size_t number, struct event 
 
         if (member->getter == GET_STRING)
             room = store_string(at, field, room);
+        else if (member->getter == GET_WORDS)
+            words = store_words(at, field, words);
         else if (member->getter == GET_UNSIGNED)
             store_integer(at, member->type, bt_field_integer_unsigned_get_value(field));
         else

@@ -12,9 +12,11 @@
 
 #include "analysis/event.h"
 
-/* Longer strings are cut: bounds what one event takes. */
+/* Longer strings, and sequences of more than TR_SEQ64_MAX, are cut: bounds what one event takes. */
 #define CTF_STRING_MAX 8000
+/* An event has up to four strings, or up to two sequences, which take less. */
 #define CTF_EVENT_MAX (sizeof(struct event) + 4 * (CTF_STRING_MAX + 1))
+_Static_assert(2 * TR_SEQ64_MAX * sizeof(uint64_t) <= 4 * (CTF_STRING_MAX + 1), "sequences take less than strings");
 
 struct ctf_graph;
 

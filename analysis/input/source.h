@@ -23,6 +23,7 @@ struct source_ops {
 struct source {
     const struct source_ops *ops;
     struct trace_input input; /* path and problem owned by the source */
+    uint64_t nr_damaged;      /* batches of this scan that had to be left out; trace.c tells it */
 };
 
 /* Owned list of owned sources. */

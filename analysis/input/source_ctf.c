@@ -13,6 +13,7 @@
 #include "analysis/input/ctf_graph.h"
 #include "analysis/input/ctf_reader.h"
 #include "analysis/input/session_note.h"
+#include "analysis/input/unpack.h"
 
 #define RINGS_BYTES (64u << 20) /* together, if that leaves each RING_MIN */
 #define RING_MIN (128u << 10)
@@ -37,6 +38,7 @@ struct lane_stream {
     struct source_ctf *source;
     struct ctf_lane *lane;
     struct reader *reader;
+    struct unpack unpack;
     bool lent; /* the ring's oldest record is with the merge */
 };
 
@@ -55,16 +57,20 @@ static int lane_next(struct event_stream *stream, const struct event **ret)
     struct lane_stream *self = (struct lane_stream *)stream;
     struct ring *ring = &self->lane->box->ring;
 
+    if (unpack_next(&self->unpack, &self->source->base, ret))
+        return 1;
     if (self->lent)
         ring_release(ring);
     self->lent = false;
     for (;;) {
         const struct event *event = ring_peek(ring);
-        if (event) {
+        if (event && unpack_first(&self->unpack, &self->source->base, event, ret)) {
             self->lent = true;
-            source_count(&self->source->base, event);
-            *ret = event;
             return 1;
+        }
+        if (event) {
+            ring_release(ring);
+            continue;
         }
         if (ring_ended(ring))
             return 0;

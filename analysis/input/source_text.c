@@ -16,6 +16,7 @@
 
 #include "analysis/input/source.h"
 #include "analysis/input/text_form.h"
+#include "analysis/input/unpack.h"
 #include "traces/schema.h"
 
 struct line_place {
@@ -56,6 +57,7 @@ struct source_text {
     char *line;      /* the line being parsed */
     size_t line_capacity;
     struct text_line parsed;
+    struct unpack unpack;
     size_t scan_first_bad;
     uint64_t scan_nr_bad, scan_unknown;
     struct text_error scan_bad;
@@ -367,6 +369,8 @@ static int text_next(struct event_stream *stream, const struct event **ret)
     size_t offset = 0;
     int rc;
 
+    if (unpack_next(&text->unpack, &text->base, ret))
+        return 1;
     while ((rc = next_line(text, &offset)) > 0) {
         rc = text_parse(text->line, &text->parsed, &error);
         if (rc < 0) {
@@ -381,9 +385,8 @@ static int text_next(struct event_stream *stream, const struct event **ret)
         if (label < 0)
             return label;
         event->host = text->labels[label].host;
-        source_count(&text->base, event);
-        *ret = event;
-        return 1;
+        if (unpack_first(&text->unpack, &text->base, event, ret))
+            return 1;
     }
     return rc;
 }
@@ -394,6 +397,7 @@ static int text_start(struct source *source, unsigned channels, struct merge *me
 
     text->channels = channels;
     text->position = 0;
+    text->unpack = (struct unpack){0};
     text->scan_nr_bad = text->scan_unknown = 0;
     text->stream.next = text_next;
     return merge_add(merge, &text->stream);

@@ -14,8 +14,9 @@
  * An event is `<time> <host> <event> field=value ...`, its fields in any order. What is left out is 0 or "", except:
  * tid is pid, start_ns is the time less dur_ns (or age_ns), at_ns is the time. A field may be written without its
  * unit (dur for dur_ns, size for size_bytes). Numbers: ns or bytes, or with a unit and decimals (1.5ms, 64KiB, 3k,
- * 2M), or 0x hexadecimal. Enums by name, or by number. Strings are bare words, or quoted when they are empty or hold
- * blanks, quotes, backslashes, control bytes or bytes that are not UTF-8: \" \\ \n \r \t \xNN (two digits). */
+ * 2M), or 0x hexadecimal; several of them with commas between. Enums by name, or by number. Strings are bare words, or
+ * quoted when they are empty or hold blanks, quotes, backslashes, control bytes or bytes that are not UTF-8: \" \\ \n
+ * \r \t \xNN (two digits). */
 #ifndef TRSHIM_ANALYSIS_TEXT_FORM_H
 #define TRSHIM_ANALYSIS_TEXT_FORM_H
 
@@ -46,16 +47,20 @@ int text_print_problem(struct text_buf *buf, const char *problem);
 
 /* ---- parsing -------------------------------------------------------------------------------- */
 
+#define TEXT_WORDS_MAX (2 * TR_SEQ64_MAX) /* of all sequences of an event */
+
 enum text_what { TEXT_NOTHING, TEXT_EVENT, TEXT_HOST, TEXT_LOST, TEXT_UNKNOWN, TEXT_PROBLEM };
 
 struct text_line {
     enum text_what what;
-    const char *host;        /* all but NOTHING and PROBLEM; strings are borrowed from the line, never NULL */
-    struct event event;      /* EVENT; its host number is left 0 */
-    const char *name, *boot; /* HOST; name is host if not given */
-    int64_t epoch_ns;        /* HOST; 0 unknown */
-    uint64_t count;          /* LOST, UNKNOWN */
-    const char *problem;     /* PROBLEM */
+    const char *host;               /* all but NOTHING and PROBLEM; strings are borrowed from the line, never NULL */
+    struct event event;             /* EVENT; its host number is left 0 */
+    const char *name, *boot;        /* HOST; name is host if not given */
+    int64_t epoch_ns;               /* HOST; 0 unknown */
+    uint64_t count;                 /* LOST, UNKNOWN */
+    const char *problem;            /* PROBLEM */
+    uint64_t words[TEXT_WORDS_MAX]; /* EVENT: lent to its sequences */
+    size_t nr_words;
 };
 
 struct text_error {

@@ -308,10 +308,27 @@ static int store_enum(struct cursor *c, const struct schema_field *field, const 
     return 0;
 }
 
-static int parse_field(struct cursor *c, const struct schema_event *schema, struct event *event, uint64_t *given,
+/* Numbers with commas between, put behind those of the line's other sequences. */
+static int store_words(struct cursor *c, char *word, struct text_line *line, struct tr_seq64 *to)
+{
+    *to = (struct tr_seq64){.words = line->words + line->nr_words};
+    for (char *end; *word; word = *end ? end + 1 : end) {
+        end = strchrnul(word, ',');
+        if (line->nr_words == TEXT_WORDS_MAX)
+            return fail(c, word, "More than %d numbers", TEXT_WORDS_MAX);
+        const char *wrong = parse_number(word, end, &line->words[line->nr_words]);
+        if (wrong)
+            return fail(c, word, "'%.*s' %s", (int)(end - word), word, wrong);
+        line->nr_words++;
+        to->nr++;
+    }
+    return 0;
+}
+
+static int parse_field(struct cursor *c, const struct schema_event *schema, struct text_line *line, uint64_t *given,
                        size_t *hint)
 {
-    char *key, *word, *fields = (char *)&event->u;
+    char *key, *word, *fields = (char *)&line->event.u;
     int rc = parse_key(c, &key);
 
     if (rc < 0)
@@ -331,6 +348,8 @@ static int parse_field(struct cursor *c, const struct schema_event *schema, stru
         *(const char **)(fields + field->offset) = word;
         return 0;
     }
+    if (field->type == FT_seq64)
+        return store_words(c, word, line, (struct tr_seq64 *)(fields + field->offset));
     return field->type == FT_enum ? store_enum(c, field, word, fields + field->offset)
                                   : store_integer(c, field, word, fields + field->offset);
 }
@@ -384,6 +403,7 @@ static int parse_event(struct cursor *c, struct text_line *ret)
     int rc;
 
     ret->what = TEXT_EVENT;
+    ret->nr_words = 0;
     if ((rc = expect_word(c, "The time", &time)) < 0)
         return rc;
     const char *wrong = parse_number(time, time + strlen(time), &event->ts_ns);
@@ -401,7 +421,7 @@ static int parse_event(struct cursor *c, struct text_line *ret)
     const struct schema_event *schema = schema_event(event->kind);
     memset(&event->u, 0, schema->size);
     while (!at_end(c))
-        if ((rc = parse_field(c, schema, event, &given, &hint)) < 0)
+        if ((rc = parse_field(c, schema, ret, &given, &hint)) < 0)
             return rc;
     fill_left_out(schema, event, given);
     return 0;

@@ -116,6 +116,16 @@ static char *put_quoted(char *at, const char *text)
     return at;
 }
 
+static char *put_words(char *at, const struct tr_seq64 *seq)
+{
+    for (uint32_t i = 0; i < seq->nr; i++) {
+        if (i)
+            *at++ = ',';
+        at = put_u64(at, seq->words[i]);
+    }
+    return at;
+}
+
 static size_t string_room(const char *text)
 {
     return 4 * strlen(text) + 2;
@@ -147,6 +157,8 @@ static char *put_field_value(char *at, const struct schema_field *field, const v
         const char *text = *(const char *const *)value;
         return put_string(at, text ? text : "");
     }
+    case FT_seq64:
+        return put_words(at, value);
     }
     return at;
 }
@@ -163,6 +175,8 @@ static size_t field_room(const struct schema_field *field, const void *value)
         const char *name = schema_enum_name(field->en, *(const uint8_t *)value);
         return room + (name ? strlen(name) : NUMBER_MAX);
     }
+    if (field->type == FT_seq64)
+        return room + ((const struct tr_seq64 *)value)->nr * (size_t)NUMBER_MAX;
     return room + NUMBER_MAX;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,7 @@ static int start(struct trace *trace, unsigned channels, struct merge *merge)
         input->events = input->lost = input->unknown = input->first_ns = input->last_ns = 0;
         free(input->problem);
         input->problem = NULL;
+        source->nr_damaged = 0;
         int rc = source->ops->start(source, channels, merge);
         if (rc < 0)
             return rc;
@@ -140,6 +142,14 @@ static int deliver(struct trace *trace, struct merge *merge, trace_event_fn fn, 
     return rc;
 }
 
+static void stop(struct source *source)
+{
+    source->ops->stop(source);
+    if (source->nr_damaged)
+        source_problem(source, "%s: %" PRIu64 " batches of kernels are damaged and left out", source->input.path,
+                       source->nr_damaged);
+}
+
 int trace_scan(struct trace *trace, unsigned channels, trace_event_fn fn, void *arg)
 {
     struct merge *merge;
@@ -152,7 +162,7 @@ int trace_scan(struct trace *trace, unsigned channels, trace_event_fn fn, void *
         rc = deliver(trace, merge, fn, arg);
     merge_free(merge);
     for (size_t i = 0; i < trace->sources.nr; i++)
-        trace->sources.list[i]->ops->stop(trace->sources.list[i]);
+        stop(trace->sources.list[i]);
     return rc;
 }
 

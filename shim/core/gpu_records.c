@@ -9,6 +9,7 @@
 #include "shim/core/core.h"
 #include "shim/core/cupti_abi.h"
 #include "shim/core/cupti_calls.h"
+#include "shim/core/gpu_batch.h"
 #include "shim/core/gpu_launches.h"
 #include "shim/core/name.h"
 
@@ -84,9 +85,10 @@ static void emit(struct waiting *w, const struct gpu_launch *by)
     switch (w->what) {
     case RAN_KERNEL:
         name_send(k->name, process.pid);
-        EMIT(kernel, by->tid, .device = k->device, .stream = k->stream, .name = k->name, .correlation = w->correlation,
-             .blocks = k->blocks, .graph = k->graph, .queued_ns = by->start_ns, .start_ns = k->start_ns,
-             .dur_ns = k->dur_ns);
+        k->tid = by->tid;
+        k->correlation = w->correlation;
+        k->queued_ns = by->start_ns;
+        gpu_batch_kernel(k);
         break;
     case RAN_COPY:
         EMIT(gpu_copy, by->tid, .device = c->device, .stream = c->stream, .correlation = w->correlation,
@@ -282,7 +284,9 @@ static uint64_t settle_waiting(uint64_t until_ns, bool is_last)
 
 uint64_t gpu_records_settle(uint64_t now_ns, bool is_last)
 {
-    return gpu_launches_open_ns(now_ns, settle_waiting(now_ns, is_last));
+    uint64_t until_ns = settle_waiting(now_ns, is_last);
+    gpu_batch_flush();
+    return gpu_launches_open_ns(now_ns, until_ns);
 }
 
 uint64_t gpu_records_devices(void)

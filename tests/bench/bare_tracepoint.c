@@ -21,6 +21,8 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static const uint64_t some_words[24];
+
 /* EVENT(.., foo, ..) -> emit_foo(count), enabled_foo(): a struct with a plausible value in every field. */
 #define ENUM(n, values)
 #define U8(n, doc) .n = 15,
@@ -30,6 +32,7 @@ static uint64_t now_ns(void)
 #define I32(n, doc) .n = 3,
 #define STR(n, doc) .n = "/data/train/shard-000123.tar",
 #define E8(en, n, doc) .n = 1,
+#define SEQ64(n, doc) .n = {some_words, sizeof(some_words) / sizeof(*some_words)},
 #define EVENT(channel, level, name, fields, doc)                                                                       \
     static void emit_##name(unsigned count)                                                                            \
     {                                                                                                                  \

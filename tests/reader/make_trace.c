@@ -112,6 +112,11 @@ static void write_field_class(FILE *out, const struct schema_field *field)
 
     if (field->type == FT_str)
         fprintf(out, "\t\tstring _%s;\n", field->name);
+    else if (field->type == FT_seq64)
+        fprintf(out,
+                "\t\tinteger { size = 16; align = 8; signed = 0; encoding = none; base = 10; } __%s_length;\n"
+                "\t\tinteger { size = 64; align = 8; signed = 0; encoding = none; base = 10; } _%s[ __%s_length ];\n",
+                field->name, field->name, field->name);
     else if (field->type == FT_enum) {
         fprintf(out, "\t\tenum : integer { size = 8; align = 8; signed = 0; encoding = none; base = 10; } { ");
         for (unsigned i = 0; field->en->values[i]; i++)
@@ -319,6 +324,8 @@ static size_t field_size(const struct schema_field *field, const void *value)
 {
     static const size_t sizes[] = {[FT_u8] = 1, [FT_u16] = 2, [FT_u32] = 4, [FT_u64] = 8, [FT_i32] = 4, [FT_enum] = 1};
 
+    if (field->type == FT_seq64)
+        return 2 + 8 * (size_t)((const struct tr_seq64 *)value)->nr;
     return field->type == FT_str ? strlen(*(char *const *)value) + 1 : sizes[field->type];
 }
 
@@ -331,6 +338,19 @@ static uint8_t *put_header(uint8_t *at, const struct event *event, uint64_t last
     if (compact)
         return put_u32(at, (uint32_t)event->ts_ns);
     return put_u64(put_u32(at, event->kind), event->ts_ns);
+}
+
+static uint8_t *put_field(uint8_t *at, const struct schema_field *field, const void *value)
+{
+    const struct tr_seq64 *seq = value;
+    uint16_t nr;
+
+    if (field->type == FT_str)
+        return put(at, *(void *const *)value, field_size(field, value));
+    if (field->type != FT_seq64)
+        return put(at, value, field_size(field, value));
+    nr = seq->nr;
+    return put(put(at, &nr, 2), seq->words, 8 * (size_t)nr);
 }
 
 static void write_event(struct host *host, const struct event *event)
@@ -361,11 +381,8 @@ static void write_event(struct host *host, const struct event *event)
     }
 
     uint8_t *at = put_header(stream->packet + stream->len, event, stream->end_ns);
-    for (unsigned i = 0; i < schema->nr_fields; i++) {
-        const void *value = fields + schema->fields[i].offset;
-        bool string = schema->fields[i].type == FT_str;
-        at = put(at, string ? *(void *const *)value : value, field_size(&schema->fields[i], value));
-    }
+    for (unsigned i = 0; i < schema->nr_fields; i++)
+        at = put_field(at, &schema->fields[i], fields + schema->fields[i].offset);
     stream->len = at - stream->packet;
     stream->end_ns = event->ts_ns;
 }

@@ -52,6 +52,8 @@ static const char *random_string(char *room, size_t size)
     return room;
 }
 
+static const uint64_t some_words[20] = {0, 1, UINT64_MAX, 1ull << 63, 12345678901234567, 10};
+
 static void fill_randomly(struct event *event, enum event_kind kind, char strings[][64])
 {
     const struct schema_event *schema = schema_event(kind);
@@ -65,6 +67,8 @@ static void fill_randomly(struct event *event, enum event_kind kind, char string
         uint64_t number = random_number();
         if (field->type == FT_str)
             *(const char **)to = random_string(strings[nr++], sizeof(strings[0]));
+        else if (field->type == FT_seq64)
+            *(struct tr_seq64 *)to = (struct tr_seq64){some_words, number % 20};
         else if (field->type == FT_u8 || field->type == FT_enum)
             *(uint8_t *)to = number;
         else if (field->type == FT_u16)
@@ -91,7 +95,11 @@ static void assert_same_event(const struct event *a, const struct event *b)
         const char *x = (const char *)&a->u + field->offset, *y = (const char *)&b->u + field->offset;
         if (field->type == FT_str)
             assert_string_equal(*(const char *const *)x, *(const char *const *)y);
-        else
+        else if (field->type == FT_seq64) {
+            const struct tr_seq64 *p = (const void *)x, *q = (const void *)y;
+            assert_int_equal(p->nr, q->nr);
+            assert_memory_equal(p->words, q->words, p->nr * sizeof(uint64_t));
+        } else
             assert_memory_equal(x, y, sizes[field->type]);
     }
 }
