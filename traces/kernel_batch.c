@@ -11,7 +11,7 @@
 #define QUEUED_UNKNOWN ((1ull << (64 - NAME_BITS)) - 1)
 
 _Static_assert(KERNEL_BATCH_GROUPS == 1 << GROUP_BITS, "each group has a number");
-_Static_assert(KERNEL_BATCH_MAX * KERNEL_RECORD_WORDS <= TR_SEQ64_MAX, "readers cut longer sequences");
+_Static_assert(TR_SEQ64_MAX >= KERNEL_BATCH_MAX * KERNEL_RECORD_WORDS, "readers cut longer sequences");
 
 static uint64_t low_bits(uint64_t word, unsigned bits)
 {
