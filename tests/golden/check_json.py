@@ -4,6 +4,7 @@ Sound means: every key is there with a value of its type, classes add up to thei
 0..1 and add up to 1, breakdowns are those of the step list, sentences are whole, findings are ranked.
 """
 import json
+import re
 import sys
 
 U, I, R, T, B = "uint", "int", "real", "text", "bool"
@@ -135,7 +136,7 @@ def check_findings(report):
         check(f["evidence"], f"{f['id']}: no evidence")
         check(set(f["ranks"]) <= ranks, f"{f['id']}: ranks {f['ranks']} are not in the trace")
         for text in [f["what"], f["cause"], f["fix"], *f["evidence"], *f["others"]]:
-            check("?" not in text and "{" not in text and "[" not in text, f"{f['id']}: a parameter is missing: {text}")
+            check(not re.search(r"[?{]|\[[a-z_]", text), f"{f['id']}: a parameter is missing: {text}")
     names = [f["id"] for f in report["findings"]]
     for f in report["findings"]:
         check(f["caused_by"] is None or f["caused_by"] in names, f"{f['id']}: caused by {f['caused_by']}, which is not there")
