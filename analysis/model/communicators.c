@@ -73,7 +73,8 @@ static struct comm_handle *add_handle(struct communicators *all, struct process 
 
 int communicators_learn(struct communicators *all, struct process *process, const struct tr_nccl_comm *told)
 {
-    if (told->nranks > COMMUNICATOR_RANKS_MAX || told->rank >= told->nranks)
+    if (told->nranks > COMMUNICATOR_RANKS_MAX || told->rank >= COMMUNICATOR_RANKS_MAX ||
+        (told->nranks >= 0 && told->rank >= told->nranks))
         return 0; /* damaged */
     struct comm_handle *handle = known_handle(all, process, told);
     if (!handle && told->state == TR_nccl_state_gone)
@@ -149,8 +150,34 @@ static struct communicator *by_order(struct communicators *all, const struct com
     return comm;
 }
 
+/* A profiler plugin of NCCL before 2.27 is told id and rank, not how many ranks there are: as many as somebody else says,
+ * or as called. */
+static int learn_sizes(struct communicators *all)
+{
+    struct map largest = {0};
+    int rc = 0;
+    for (int pass = 0; pass < 2 && !rc; pass++)
+        for (struct comm_handle *handle = all->handles; handle && !rc; handle = handle->next) {
+            if (!handle->id || handle->rank < 0)
+                continue;
+            struct map_key key = {handle->id, 0};
+            struct comm_handle *other = map_find(&largest, key);
+            int32_t size = handle->nranks > 0 ? handle->nranks : handle->rank + 1;
+            int32_t known = !other ? 0 : other->nranks > 0 ? other->nranks : other->rank + 1;
+            if (pass == 0 && size > known)
+                rc = map_put(&largest, key, handle);
+            else if (pass == 1 && handle->nranks < 1)
+                handle->nranks = known;
+        }
+    map_done(&largest);
+    return rc;
+}
+
 int communicators_settle(struct communicators *all)
 {
+    int rc = learn_sizes(all);
+    if (rc)
+        return rc;
     for (struct comm_handle *handle = all->handles; handle; handle = handle->next) {
         if (handle->comm || handle->rank < 0 || handle->nranks < 1)
             continue; /* never said enough */

@@ -23,6 +23,14 @@ calls() {
 }
 proxies() { "$TR" events "$scratch/$1" | grep ' nccl_proxy ' | grep -c -- "$2" || :; }
 
+# Instances of the all-reduce of 4000 bytes in the report.
+reported() {
+    "$TR" report --json "$scratch/$1" 2>"$scratch/report.err" | "$PYTHON" -c '
+import json, sys
+rows = [c for c in json.load(sys.stdin)["collectives"] if c["op"] == "AllReduce" and c["bytes"] == 4000]
+print(*((c["count"], c["algo"], c["proto"]) for c in rows))'
+}
+
 both='AllGather how=3 Ring 4
 AllReduce how=3 Ring 18
 AlltoAll how=3 4
@@ -50,9 +58,11 @@ for v in 2.23.4 2.24.3 2.26.2 2.27.7 2.28.9 2.30.7 2.31.2; do
     is "$v with the hooks: each call once" "$(calls "with-$v")" "$want"
     is "$v with the hooks: proxy work of both ranks, both ways" \
         "$(proxies "with-$v" 'way=send op=AllReduce') $(proxies "with-$v" 'way=receive op=AllReduce')" "18 18"
+    is "$v with the hooks: in the report" "$(reported "with-$v")" "(5, 'Ring', 'LL')"
     run "alone-$v" version=$v -u LD_PRELOAD
     is "$v alone: the job's status" "$?" 0
     is "$v alone: each call once" "$(calls "alone-$v")" "$want_alone"
+    is "$v alone: in the report" "$(reported "alone-$v")" "(5, 'Ring', 'LL')"
     is "$v alone: proxy work" "$(proxies "alone-$v" 'op=AllReduce')" 36
 done
 
