@@ -150,8 +150,8 @@ static struct communicator *by_order(struct communicators *all, const struct com
     return comm;
 }
 
-/* A profiler plugin of NCCL before 2.27 is told id and rank, not how many ranks there are: as many as somebody else says,
- * or as called. */
+/* A profiler plugin of NCCL before 2.27 is told id and rank, not how many ranks there are: as many as somebody else
+ * says, or as called. */
 static int learn_sizes(struct communicators *all)
 {
     struct map largest = {0};

