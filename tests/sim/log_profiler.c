@@ -93,7 +93,10 @@ struct coll_4 {
     const char *type;
     uint8_t channels, warps;
     const char *algo, *proto;
-    void *group;
+    void *group;         /* 5 on */
+    const char *variant; /* 7 on, as what follows */
+    bool symmetric;
+    uint64_t tag;
 };
 struct p2p_4 {
     const char *func;
@@ -152,9 +155,9 @@ static void print_coll(char *to, size_t size, int v, const void *at)
                  three->name ? three->name : "NULL", (unsigned long)three->sequence, three->func, three->count,
                  three->type, three->channels, three->algo, three->proto);
     else
-        snprintf(to, size, "seq=%lu func=%s count=%zu type=%s root=%d nch=%u algo=%s proto=%s",
+        snprintf(to, size, "seq=%lu func=%s count=%zu type=%s root=%d nch=%u algo=%s proto=%s tag=%lu",
                  (unsigned long)four->sequence, four->func, four->count, four->type, four->root, four->channels,
-                 four->algo, four->proto);
+                 four->algo, four->proto, v >= 7 ? (unsigned long)four->tag : 0);
 }
 
 static void print_fields(char *to, size_t size, int v, uint64_t type, const char *at)

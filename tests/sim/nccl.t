@@ -178,6 +178,8 @@ is "every channel's start has its end" "$(for v in 3 4 5 6 7; do awk '/ KernelCh
     END {print n}' "$scratch/v$v.p"; done | tr '\n' ' ')" "0 0 0 0 0 "
 is "before 5 there are no API events" "$(grep -c Api "$scratch/v4.p")" 0
 is "and a call's parent is its group" "$(awk '/ Group / {g=substr($4,2)} / Coll / && $6!="parent=#" g {bad=1} END {print bad+0}' "$scratch/v4.p")" 0
+plugin tag version=2.31.2,ib=0 Tagged
+like "2.31: a user's tag" "$(grep ' Coll ' "$scratch/tag.p")" "*tag=77"
 plugin_name=log plugin suffix version=2.23.4 AllReduce
 is "2.23 does not complete names" "$(cat "$scratch/suffix.p" 2>/dev/null)" ""
 plugin_name=libnccl-profiler-log.so plugin one version=2.23.4 AllReduce

@@ -1,6 +1,7 @@
 /* nccl_job.c - a job of a few ranks for tests in shell: nccl_job RANKS HOSTS CALL[:COUNT[:TIMES]]...
  * CALL is a collective, SendRecv (to the next, from the one before), Group (two AllReduce), Split (halves by host, one
- * AllGather there), Single (a communicator of one rank) or Graph (an AllReduce captured once, played TIMES times).
+ * AllGather there), Single (a communicator of one rank), Tagged (an AllReduce with a
+ * user's tag) or Graph (an AllReduce captured once, played TIMES times).
  * Ranks are processes; their hosts have the names node-0, ... and are told apart by NCCL_HOSTID. Prints one line for
  * each kernel: what really happened. Exits with 1 if a call failed. */
 #include <sched.h>
@@ -84,6 +85,12 @@ static void graph(size_t count, int times)
     MUST(cudaStreamSynchronize(stream));
 }
 
+static void tagged(size_t n)
+{
+    ncclCollConfig_t config = {.size = sizeof(config), .userProfilerTag = 77};
+    MUST(ncclAllReduceConfig(buffer, buffer, n, ncclFloat32, ncclSum, comm, stream, &config));
+}
+
 static void collective(const char *name, size_t n)
 {
     void *b = buffer;
@@ -136,6 +143,8 @@ static void call(const char *what, int hosts)
             split(count, hosts);
         else if (strcmp(name, "Single") == 0)
             alone(count);
+        else if (strcmp(name, "Tagged") == 0)
+            tagged(count);
         else
             collective(name, count);
     }

@@ -19,6 +19,7 @@ typedef enum {
     ncclInvalidUsage,
     ncclRemoteError,
     ncclInProgress,
+    ncclTimeout, /* 2.30 */
     ncclNumResults
 } ncclResult_t;
 
@@ -85,7 +86,12 @@ typedef struct ncclWaitSignalDesc {
 typedef struct ncclCollConfig {
     size_t size;
     unsigned magic, version;
+    void *ext;
+    int minCTAs, maxCTAs, nvlsCTAs, cgaClusterSize;
+    const char *algSelection;
+    int forceAlgSelection, CTAPolicy;
     uint64_t userProfilerTag;
+    void *launchCompletionEvent;
 } ncclCollConfig_t;
 
 /* Every function, as FUNCTION(result, name, arguments): declared here with its pnccl twin. */

@@ -205,6 +205,7 @@ NCCL(const char *, GetErrorString, (ncclResult_t result))
                                         "invalid argument (run with NCCL_DEBUG=WARN for details)",
                                         "invalid usage (run with NCCL_DEBUG=WARN for details)",
                                         "remote process exited or there was a network error",
-                                        "NCCL operation in progress"};
+                                        "NCCL operation in progress",
+                                        "NCCL operation timed out"};
     return (unsigned)result < sizeof(texts) / sizeof(texts[0]) ? texts[result] : "unknown result code";
 }
