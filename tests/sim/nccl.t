@@ -86,6 +86,12 @@ done
 logged novls version=2.28.9,nvls=0 AllReduce
 ok "no multicast" has novls 'NVLS multicast support is not available on dev 0'
 
+printf '* version 2.28.9\nnode-1 nvlink_gbs 30\nnode-1 base_us 50\nnode-0 ib_us 100\n' >"$scratch/dir/nccl"
+SIM_DIR=$scratch/dir timeout 60 "$job" 4 2 AllReduce:10000000:3 AllGather:1000000 >"$scratch/uneven"
+is "a host with slower links: all ranks end together all the same" \
+    "$(sed -n 's/.*op=\([A-Za-z]*\) .*ordinal=\([0-9]*\) .* end=\([0-9]*\)$/\1 \2 \3/p' "$scratch/uneven" | sort | uniq -c | awk '{print $1}' |
+        tr '\n' ' ')" "4 4 4 4 "
+
 # ---- inside a host ------------------------------------------------------------------------------------------------
 one() { # NAME CALL...: two ranks on one host
     name=$1

@@ -66,7 +66,8 @@ struct nccl_peer {
     int nr_net;   /* its network devices */
     bool gdr, no_p2p, no_shm, nvlink;
     double net_gbs, net_us; /* of all its devices together */
-    int tcp_port;           /* where it takes connections of NET/Socket */
+    double p2p_gbs, p2p_us, shm_gbs, shm_us, base_us;
+    int tcp_port; /* where it takes connections of NET/Socket */
 };
 
 /* ---- Shared memory of a communicator's ranks (shared.c) ---- */

@@ -43,17 +43,22 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
+/* The slower end decides. */
+static struct speed slower(double gbs, double other_gbs, double us, double other_us)
+{
+    return (struct speed){least(gbs, other_gbs), (us > other_us ? us : other_us) * 1000};
+}
+
 static struct speed speed_between(const struct ncclComm *c, int a, int b)
 {
-    const struct nccl_settings *s = nccl_settings();
     const struct nccl_peer *p = &c->peers[a], *q = &c->peers[b];
     switch (link_between(c, a, b)) {
     case LINK_P2P:
-        return (struct speed){p->nvlink && q->nvlink ? s->nvlink_gbs : s->p2p_gbs, s->p2p_us * 1000};
+        return slower(p->p2p_gbs, q->p2p_gbs, p->p2p_us, q->p2p_us);
     case LINK_SHM:
-        return (struct speed){s->shm_gbs, s->shm_us * 1000};
-    default: /* the slower end decides */
-        return (struct speed){least(p->net_gbs, q->net_gbs), p->net_us > q->net_us ? p->net_us * 1e3 : q->net_us * 1e3};
+        return slower(p->shm_gbs, q->shm_gbs, p->shm_us, q->shm_us);
+    default:
+        return slower(p->net_gbs, q->net_gbs, p->net_us, q->net_us);
     }
 }
 
@@ -215,6 +220,6 @@ struct plan plan_calls(const struct call *calls, unsigned nr)
         p.channels = 1;
     p.threads = p.proto == PROTO_SIMPLE ? 544 : p.proto == PROTO_LL128 ? 640 : 512;
     double pairs = pair_time(calls, nr), whole = moving + latency;
-    p.ns = (uint64_t)(nccl_settings()->base_us * 1000 + (pairs > whole ? pairs : whole));
+    p.ns = (uint64_t)(calls[0].comm->peers[0].base_us * 1000 + (pairs > whole ? pairs : whole));
     return p;
 }

@@ -220,6 +220,11 @@ void net_describe(struct nccl_peer *me)
     me->no_p2p = nccl_variable_number("NCCL_P2P_DISABLE", 0) == 1 || s->p2p <= 0;
     me->no_shm = nccl_variable_number("NCCL_SHM_DISABLE", 0) == 1;
     me->nvlink = s->nvlink > 0;
+    me->p2p_gbs = me->nvlink ? s->nvlink_gbs : s->p2p_gbs;
+    me->p2p_us = s->p2p_us;
+    me->shm_gbs = s->shm_gbs;
+    me->shm_us = s->shm_us;
+    me->base_us = s->base_us;
     me->net_us = net.kind == LINK_SOCKET ? s->socket_us : s->ib_us;
     me->net_gbs = net.kind == LINK_PLUGIN   ? net.gbs
                   : net.kind == LINK_SOCKET ? s->socket_gbs
