@@ -173,7 +173,16 @@ static int connect(struct clock_map *map)
     return 0;
 }
 
-int clock_map_meet(struct clock_map *map, const struct clock_side *a, const struct clock_side *b)
+/* At `at_ns` of the lower host's clock the difference is no more, or no less, than `ns`. */
+static void bound(struct clock_bounds *bounds, bool above, uint64_t at_ns, int64_t ns)
+{
+    unsigned slot = (unsigned)(at_ns % PIECE_NS * CLOCK_SLOTS / PIECE_NS);
+    struct clock_bound *kept = above ? &bounds->upper[slot] : &bounds->lower[slot];
+    if (!kept->known || (above ? ns < kept->ns : ns > kept->ns))
+        *kept = (struct clock_bound){at_ns, ns, true};
+}
+
+int clock_map_meet(struct clock_map *map, const struct clock_side *a, const struct clock_side *b, uint64_t leave_ns)
 {
     const struct clock_side *low = a->host < b->host ? a : b, *high = a->host < b->host ? b : a;
     if (low->host == high->host || high->host >= map->nr_hosts)
@@ -182,11 +191,11 @@ int clock_map_meet(struct clock_map *map, const struct clock_side *a, const stru
     if (!pair)
         return -ENOMEM;
     uint64_t piece = low->last_start_ns / PIECE_NS;
-    int64_t upper = (int64_t)(high->first_end_ns - low->last_start_ns);
-    int64_t lower = (int64_t)(high->last_start_ns - low->first_end_ns);
+    int64_t ends = (int64_t)(high->first_end_ns - low->first_end_ns);
     if (!pair->based) {
-        *pair = (struct clock_pair){
-            .next = pair->next, .low = pair->low, .high = pair->high, .base_ns = upper, .based = true, .piece = piece};
+        pair->based = true;
+        pair->base_ns = ends;
+        pair->piece = piece;
         if (connect(map))
             return -ENOMEM;
     }
@@ -195,17 +204,11 @@ int clock_map_meet(struct clock_map *map, const struct clock_side *a, const stru
     if (piece > pair->piece && close_piece(pair, false))
         return -ENOMEM;
     pair->piece = piece;
-    unsigned slot = (unsigned)(low->last_start_ns % PIECE_NS * CLOCK_SLOTS / PIECE_NS);
-    if (!pair->bounds.upper[slot].known || upper < pair->bounds.upper[slot].ns) {
-        pair->bounds.upper[slot].known = true;
-        pair->bounds.upper[slot].ns = upper;
-        pair->bounds.upper[slot].at_ns = low->last_start_ns;
-    }
-    slot = (unsigned)(low->first_end_ns % PIECE_NS * CLOCK_SLOTS / PIECE_NS);
-    if (!pair->bounds.lower[slot].known || lower > pair->bounds.lower[slot].ns) {
-        pair->bounds.lower[slot].known = true;
-        pair->bounds.lower[slot].ns = lower;
-        pair->bounds.lower[slot].at_ns = low->first_end_ns;
+    bound(&pair->bounds, true, low->last_start_ns, (int64_t)(high->first_end_ns - low->last_start_ns));
+    bound(&pair->bounds, false, low->first_end_ns, (int64_t)(high->last_start_ns - low->first_end_ns));
+    if (leave_ns) {
+        bound(&pair->bounds, true, low->first_end_ns, ends + (int64_t)leave_ns);
+        bound(&pair->bounds, false, low->first_end_ns, ends - (int64_t)leave_ns);
     }
     return 0;
 }

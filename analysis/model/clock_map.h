@@ -1,10 +1,12 @@
 /* clock_map.h - the clocks of several hosts on one axis, from collectives that nobody may leave early.
  *
  * What every rank must enter before anyone can leave gives, for two hosts: the first end on one is not before the last
- * start on the other. Each such instance bounds the difference of their clocks from above and from below. Time is cut
- * into pieces; in each piece and for each pair of hosts all straight lines between the bounds may be the truth: the
- * middle of what they are halfway through the piece is a knot, and how far they stray from it the error. Between knots
- * the map is linear. Pairs are chained from the first host on, so that hosts need not meet in one communicator.
+ * start on the other. Each such instance bounds the difference of their clocks from above and from below. Where one
+ * rank is late all the time that leaves one side open by as much as it is late; so it is also taken that nobody leaves
+ * much later than the others, by how long the one that came last took. Time is cut into pieces; in each piece and for
+ * each pair of hosts all straight lines between the bounds may be the truth: the middle of what they are halfway
+ * through the piece is a knot, and how far they stray from it the error. Between knots the map is linear. Pairs are
+ * chained from the first host on, so that hosts need not meet in one communicator.
  *
  * The axis is the clock of host 0. Streaming: a time can be mapped once the knot behind it is there; at the end all
  * can. Memory grows with pairs of hosts that meet and with knots. One thread. */
@@ -17,13 +19,16 @@
 
 #define CLOCK_SLOTS 32
 
+/* The higher host's clock less the lower one's, when that says `at_ns`, is at most or at least this. */
+struct clock_bound {
+    uint64_t at_ns;
+    int64_t ns;
+    bool known;
+};
+
 /* Bounds of one piece of time for one pair: in each slot the tightest on either side. */
 struct clock_bounds {
-    struct {
-        uint64_t at_ns; /* of the lower host's clock */
-        int64_t ns;     /* difference: the higher host's clock less the lower one's */
-        bool known;
-    } upper[CLOCK_SLOTS], lower[CLOCK_SLOTS];
+    struct clock_bound upper[CLOCK_SLOTS], lower[CLOCK_SLOTS];
 };
 
 struct clock_knot {
@@ -57,10 +62,11 @@ void clock_map_done(struct clock_map *map);
 struct clock_side {
     uint32_t host;
     uint64_t last_start_ns, first_end_ns;
+    uint64_t shortest_ns; /* kernel */
 };
 
-/* Takes the two ends of one instance. 0 or -ENOMEM. */
-int clock_map_meet(struct clock_map *map, const struct clock_side *a, const struct clock_side *b);
+/* Takes the two ends of one instance; `leave_ns`: they ended no farther apart than this, 0 unknown. 0 or -ENOMEM. */
+int clock_map_meet(struct clock_map *map, const struct clock_side *a, const struct clock_side *b, uint64_t leave_ns);
 
 /* No more will come: the pieces under way become knots. 0 or -ENOMEM. */
 int clock_map_end(struct clock_map *map);

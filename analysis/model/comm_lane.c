@@ -149,13 +149,17 @@ static int add_call(struct lane_thread *thread, struct instances *instances, con
     return 0;
 }
 
-static int count_call(struct coll_stats *stats, const struct instance *instance, const struct tr_coll *coll)
+/* `is_first`: the call is the first one of its instance. */
+static int count_call(struct coll_stats *stats, const struct instance *instance, const struct tr_coll *coll,
+                      bool is_first)
 {
     struct coll_class *class = coll_stats_class(stats, instance->comm, instance->op, instance->bytes);
     if (!class)
         return -ENOMEM;
-    class->instances += instance->nr_called == 1;
-    class->bytes += instance->nr_called == 1 ? instance->bytes : 0;
+    if (is_first) {
+        class->instances++;
+        class->bytes += instance->bytes;
+    }
     class->algos[coll->algo < TR_coll_algo_MAX ? coll->algo : 0]++;
     class->protos[coll->proto < TR_coll_proto_MAX ? coll->proto : 0]++;
     return 0;
@@ -175,7 +179,7 @@ static int supplement(const struct comm_lane *lane, struct coll_stats *stats, co
                 instance->algo = coll->algo;
                 instance->proto = coll->proto;
                 instance->channels = coll->channels;
-                return count_call(stats, instance, coll);
+                return count_call(stats, instance, coll, false);
             }
     return 0;
 }
@@ -211,7 +215,7 @@ int comm_lane_call(struct comm_lane *lane, struct instances *instances, struct c
     int rc = instances_call(instances, &call, &part.instance);
     if (rc == -ENOENT)
         bundle->nr_unclear++;
-    else if (rc || add_part(bundle, &part) || count_call(stats, part.instance, coll))
+    else if (rc || add_part(bundle, &part) || count_call(stats, part.instance, coll, part.instance->nr_called == 1))
         return -ENOMEM;
     uint64_t dur_ns = coll->dur_ns == UINT32_MAX ? (uint64_t)TH_COLL_LONG_NS : coll->dur_ns;
     return add_call(thread, instances, &(struct lane_call){coll->start_ns, coll->start_ns + dur_ns, bundle});

@@ -7,6 +7,7 @@
 
 #include "analysis/model/communicators.h"
 #include "analysis/model/job.h"
+#include "analysis/pass/thresholds.h"
 
 void instances_done(struct instances *all)
 {
@@ -257,7 +258,7 @@ static struct clock_side *side_get(struct instance *instance, uint32_t host)
         instance->capacity_sides = capacity;
     }
     struct clock_side *side = &instance->sides[instance->nr_sides++];
-    *side = (struct clock_side){.host = host, .first_end_ns = UINT64_MAX};
+    *side = (struct clock_side){.host = host, .first_end_ns = UINT64_MAX, .shortest_ns = UINT64_MAX};
     return side;
 }
 
@@ -265,9 +266,14 @@ static struct clock_side *side_get(struct instance *instance, uint32_t host)
  * one only: the map chains the rest. */
 static int compare_clocks(struct instances *all, const struct instance *instance)
 {
+    uint64_t shortest_ns = UINT64_MAX;
     int rc = 0;
+    for (size_t i = 0; i < instance->nr_sides; i++)
+        if (instance->sides[i].shortest_ns < shortest_ns)
+            shortest_ns = instance->sides[i].shortest_ns;
     for (size_t i = 1; i < instance->nr_sides && !rc; i++)
-        rc = clock_map_meet(&all->clock, &instance->sides[0], &instance->sides[i]);
+        rc = clock_map_meet(&all->clock, &instance->sides[0], &instance->sides[i],
+                            (uint64_t)TH_CLOCK_LEAVE * shortest_ns);
     return rc;
 }
 
@@ -287,6 +293,8 @@ int instances_arrive(struct instances *all, struct instance *instance, const str
         return -ENOMEM;
     side->last_start_ns = start_ns > side->last_start_ns ? start_ns : side->last_start_ns;
     side->first_end_ns = end_ns < side->first_end_ns ? end_ns : side->first_end_ns;
+    if (end_ns - start_ns < side->shortest_ns)
+        side->shortest_ns = end_ns - start_ns;
     bool complete = instance->rule == RULE_ALL && instance->nr_arrived == instance->comm->nranks;
     return complete && instance->nr_sides > 1 && !instance->mismatch ? compare_clocks(all, instance) : 0;
 }

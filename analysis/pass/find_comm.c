@@ -299,7 +299,7 @@ static int finish(void *arg, struct report *report)
         return 0;
     find_desync(&look);
     take_ranks(&look);
-    if (look.window_ns <= 0)
+    if (look.window_ns <= 0 || !judge_clocks(report, look.transfer_ns / look.windows))
         return 0;
     if (finding_is_raised(report, "nccl-socket-fallback"))
         look.cause = "nccl-socket-fallback";

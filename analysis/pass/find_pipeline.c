@@ -81,7 +81,7 @@ static bool measure(const struct job *job, const struct report *report, const st
     if (report->steps.count)
         ret->micro_batches = (double)count_sends(job, comm) / (2 * (stages - 1)) / (double)report->steps.count;
     ret->own = ret->micro_batches > 0 ? (stages - 1) / (ret->micro_batches + stages - 1) : NAN;
-    return ret->confidence > 0;
+    return ret->confidence > 0 && judge_clocks(report, ret->bubble_ns / ret->windows);
 }
 
 static void describe(struct finding *finding, const struct pipeline *pipe, double lost_ns)

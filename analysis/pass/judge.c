@@ -35,6 +35,12 @@ double judge_rank(const struct job *job, const struct rank_facts *facts)
     return windows > 0 ? judge_confidence(job, facts->windows) * windows / (windows + gaps) : 0;
 }
 
+bool judge_clocks(const struct report *report, double ns)
+{
+    int64_t error_ns = report->quality.clock_error_ns;
+    return error_ns != TR_UNKNOWN && ns >= TH_CLOCK_CLAIM * (double)error_ns;
+}
+
 double judge_share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;

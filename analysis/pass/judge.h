@@ -29,6 +29,9 @@ double judge_confidence(const struct job *job, uint64_t windows);
 /* The same of a rank's, less where GPU times are missing in some. */
 double judge_rank(const struct job *job, const struct rank_facts *facts);
 
+/* Whether clocks of hosts are close enough for a claim about `ns` between ranks: it is three times their error. */
+bool judge_clocks(const struct report *report, double ns);
+
 /* part / whole, 0 when there is no whole. */
 double judge_share(uint64_t part, uint64_t whole);
 

@@ -44,7 +44,7 @@ static void run(struct clock_map *map, const struct clock *clocks, uint32_t nr, 
             sides[i] =
                 (struct clock_side){i, shown(&clocks[i], starts[i]), shown(&clocks[i], end + random_below(20000))};
         for (uint32_t i = 0; i + 1 < nr; i++) /* neighbours only: a chain */
-            assert_int_equal(clock_map_meet(map, &sides[i], &sides[i + 1]), 0);
+            assert_int_equal(clock_map_meet(map, &sides[i], &sides[i + 1], 0), 0);
     }
 }
 
@@ -68,6 +68,29 @@ static void offset_and_drift_come_back_within_the_error(void **state)
                     }
             clock_map_done(&map);
         }
+}
+
+/* One host always comes first, by far: only that all leave together tells how far the clocks are apart. */
+static void a_host_that_is_always_late_does_not_spoil_it(void **state)
+{
+    struct clock_map hard = {.nr_hosts = 2}, soft = {.nr_hosts = 2};
+    struct clock clocks[2] = {{0, 0}, {2e9, -60e-6}};
+    uint64_t ns;
+    for (double t = START; t < START + 20e9; t += 50e6) {
+        double end = t + 30e6 + 1e6;
+        struct clock_side early = {0, shown(&clocks[0], t), shown(&clocks[0], end), 0};
+        struct clock_side late = {1, shown(&clocks[1], t + 30e6), shown(&clocks[1], end + 100e3), 0};
+        assert_int_equal(clock_map_meet(&hard, &early, &late, 0), 0);
+        assert_int_equal(clock_map_meet(&soft, &early, &late, 2000000), 0);
+    }
+    assert_int_equal(clock_map_end(&hard), 0);
+    assert_int_equal(clock_map_end(&soft), 0);
+    assert_true(clock_map_error(&hard) > 10000000);
+    assert_true(clock_map_error(&soft) < 3000000);
+    assert_true(clock_map_convert(&soft, 1, 0, shown(&clocks[1], START + 5e9), &ns));
+    assert_true(fabs((double)ns - (START + 5e9)) <= (double)clock_map_error(&soft));
+    clock_map_done(&hard);
+    clock_map_done(&soft);
 }
 
 static void a_tighter_collective_gives_a_smaller_error(void **state)
@@ -123,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(offset_and_drift_come_back_within_the_error),
+        cmocka_unit_test(a_host_that_is_always_late_does_not_spoil_it),
         cmocka_unit_test(a_tighter_collective_gives_a_smaller_error),
         cmocka_unit_test(a_time_is_known_only_when_the_knot_behind_it_is),
         cmocka_unit_test(hosts_that_never_met_are_not_compared),

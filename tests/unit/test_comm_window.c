@@ -282,12 +282,185 @@ static void sums_are_those_of_every_instant(void **state)
         report_free(report);
     }
     free(lines);
+    lines = NULL;
+    capacity_lines = 0;
+}
+
+/* ---- two hosts ---------------------------------------------------------------------------- */
+
+#define DRIFT 80 /* ppm that the second host's clock runs fast */
+
+/* What the second host's clock shows: 5 s ahead, and drifting. */
+static uint64_t shown(unsigned host, uint64_t at_ns)
+{
+    return host ? at_ns + 5000000000ull + at_ns * DRIFT / 1000000 : at_ns;
+}
+
+/* Two ranks on two hosts all-reduce for 20 s; rank 0 is 30 ms late in each step, the transfer takes 2 ms. Clocks that
+ * are taken as they are would make one rank wait for seconds. */
+static void clocks_of_hosts_are_brought_together(void **state)
+{
+    struct script script;
+    struct step_rows rows = {.nr = 0};
+    script_begin(&script);
+    say(&script, "host a boot=b1");
+    say(&script, "host b boot=b2");
+    nr_lines = capacity_lines = 0;
+    lines = NULL;
+    for (unsigned rank = 0; rank < 2; rank++) {
+        char host = rank ? 'b' : 'a';
+        unsigned pid = 10 + rank;
+        line(1, "%c proc pid=%u rank=%u world=2 schema=1 host=%c boot=b%u comm=python3", host, pid, rank, host,
+             rank + 1);
+        line(2, "%c name pid=%u kind=kernel id=1 text=sgemm", host, pid);
+        line(2, "%c name pid=%u kind=kernel id=2 text=ncclDevKernel_AllReduce_Sum_f32_RING_LL", host, pid);
+        line(2, "%c nccl_comm pid=%u state=made rank=%u nranks=2 nr=1 id=0x77 source=hook", host, pid, rank);
+        for (unsigned step = 0; step < 200; step++) {
+            uint64_t at_ns = 10000000000ull + step * 100000000ull, compute_ns = rank ? 40000000 : 70000000;
+            uint64_t comm_ns = at_ns + 2000000 + compute_ns, end_ns = at_ns + 2000000 + 72000000;
+#define AT(ns) ((unsigned long long)shown(rank, ns))
+            line(shown(rank, at_ns), "%c anchor pid=%u kind=mark nr=%u", host, pid, step);
+            line(shown(rank, at_ns + 1100000),
+                 "%c coll pid=%u op=AllReduce type=7 how=1 nr=1 ordinal=%u peer=-1 dur_ns=100000 count=1024 "
+                 "start_ns=%llu",
+                 host, pid, step, AT(at_ns + 1000000));
+            line(shown(rank, end_ns + 1000000),
+                 "%c kernel pid=%u device=0 stream=7 name=1 queued_ns=%llu start_ns=%llu dur_ns=%llu", host, pid,
+                 AT(at_ns + 900000), AT(at_ns + 2000000), (unsigned long long)compute_ns);
+            line(shown(rank, end_ns + 1000000),
+                 "%c kernel pid=%u device=0 stream=20 name=2 queued_ns=%llu start_ns=%llu dur_ns=%llu", host, pid,
+                 AT(at_ns + 1050000), AT(comm_ns), AT(end_ns) - AT(comm_ns));
+            line(shown(rank, end_ns + 1000001), "%c gpu_until pid=%u device=0 until_ns=%llu", host, pid, AT(end_ns));
+        }
+        line(shown(rank, 40000000000ull), "%c exit pid=%u start_ns=%llu", host, pid, AT(40000000000ull));
+    }
+    qsort(lines, nr_lines, sizeof(*lines), by_time);
+    for (size_t i = 0; i < nr_lines; i++)
+        say(&script, "%lluns %s", (unsigned long long)lines[i].ts_ns, lines[i].text);
+    free(lines);
+    lines = NULL;
+    struct report *report = script_analyze(&script, &(struct options){.steps = STEP_METHOD_mark});
+    int64_t error_ns = report->quality.clock_error_ns;
+    assert_int_equal(report->nr_hosts, 2);
+    assert_true(error_ns > 0 && error_ns < 4000000); /* the transfer's 2 ms leave so much open */
+    assert_int_equal(report_each_step(report, step_rows_add, &rows), 0);
+    unsigned late = 0, waits = 0;
+    for (size_t i = 0; i < rows.nr; i++) {
+        const struct report_step *row = &rows.rows[i];
+        if (row->incomplete)
+            continue;
+        assert_true(row->comm_wait_ns != TR_UNKNOWN);
+        int64_t expected = row->rank ? 30000000 : 0;
+        assert_true(row->comm_wait_ns >= expected - error_ns && row->comm_wait_ns <= expected + error_ns);
+        late += !row->rank;
+        waits += row->rank;
+    }
+    assert_true(late > 190 && waits > 190);
+    report_free(report);
+}
+
+/* ---- what cannot be known ----------------------------------------------------------------- */
+
+/* Rank 1 of the communicator is not in the trace. */
+static void without_arrivals_nothing_is_said(void **state)
+{
+    struct script script;
+    struct step_rows rows = {.nr = 0};
+    script_begin(&script);
+    say(&script, "1ns a proc pid=10 rank=0 world=2 schema=1 host=a boot=b comm=python3");
+    say(&script, "2ns a name pid=10 kind=kernel id=1 text=sgemm");
+    say(&script, "2ns a name pid=10 kind=kernel id=2 text=ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+    say(&script, "2ns a nccl_comm pid=10 state=made rank=0 nranks=2 nr=1 id=0x77 source=hook");
+    for (unsigned step = 0; step < 5; step++) {
+        uint64_t at = 1000 + step * 100;
+        say(&script, "%llums a anchor pid=10 kind=mark nr=%u", (unsigned long long)at, step);
+        say(&script,
+            "%llums a coll pid=10 op=AllReduce type=7 how=1 nr=1 ordinal=%u peer=-1 dur=1ms count=1024 start=%llums",
+            (unsigned long long)at + 2, step, (unsigned long long)at + 1);
+        say(&script, "%llums a kernel pid=10 device=0 stream=7 name=1 queued_ns=%llu start=%llums dur=10ms",
+            (unsigned long long)at + 90, (unsigned long long)(at * 1000000 + 500000), (unsigned long long)at + 5);
+        say(&script, "%llums a kernel pid=10 device=0 stream=20 name=2 queued_ns=%llu start=%llums dur=40ms",
+            (unsigned long long)at + 90, (unsigned long long)(at * 1000000 + 1500000), (unsigned long long)at + 15);
+    }
+    say(&script, "5s a exit pid=10 start=5s");
+    struct report *report = script_analyze(&script, &(struct options){.steps = STEP_METHOD_mark});
+    assert_int_equal(report_each_step(report, step_rows_add, &rows), 0);
+    assert_int_equal(rows.nr, 5);
+    for (size_t i = 0; i < rows.nr; i++) {
+        assert_int_equal(rows.rows[i].class_ns[BC_comm_exposed], 40000000);
+        assert_true(rows.rows[i].comm_wait_ns == TR_UNKNOWN && rows.rows[i].comm_transfer_ns == TR_UNKNOWN);
+    }
+    assert_int_equal(report->nr_collectives, 1);
+    assert_int_equal(report->collectives[0].count, 5);
+    assert_int_equal(report->collectives[0].bytes, 4096);
+    assert_true(report->collectives[0].wait_ns == TR_UNKNOWN);
+    report_free(report);
+}
+
+/* Calls of the hook, and of the plugin told apart, are one instance; those of the plugin alone are told by function. */
+static void hook_and_plugin_are_counted_once(void **state)
+{
+    struct script script;
+    script_begin(&script);
+    for (unsigned rank = 0; rank < 2; rank++) {
+        say(&script, "1ns a proc pid=%u rank=%u world=2 schema=1 host=a boot=b comm=python3", 10 + rank, rank);
+        say(&script, "2ns a nccl_comm pid=%u state=made rank=%u nranks=2 nr=1 id=0x77 source=hook", 10 + rank, rank);
+        say(&script, "2ns a nccl_comm pid=%u state=made rank=%u nranks=2 nr=2 id=0x88 source=plugin", 20 + rank, rank);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned rank = 0; rank < 2; rank++) {
+            say(&script,
+                "%ums a coll pid=%u op=AllReduce type=7 how=1 nr=1 ordinal=%u peer=-1 dur=1ms count=256 start=%ums",
+                10 + i, 10 + rank, i, 9 + i);
+            say(&script,
+                "%ums a coll pid=%u tid=99 op=AllReduce type=7 algo=Ring proto=LL how=2 nr=1 ordinal=%u peer=-1 dur=0 "
+                "count=256 start=%ums",
+                10 + i, 10 + rank, i + 7, 9 + i);
+            say(&script,
+                "%ums a coll pid=%u op=%s type=7 algo=Tree proto=LL how=2 nr=2 ordinal=%u peer=-1 dur=0 count=512 "
+                "start=%ums",
+                10 + i, 20 + rank, i == 2 ? "AllGather" : "AllReduce", i == 2 ? 0 : i, 9 + i);
+        }
+    struct report *report = script_analyze(&script, &(struct options){0});
+    assert_int_equal(report->nr_communicators, 2);
+    assert_int_equal(report->nr_collectives, 3);
+    for (size_t i = 0; i < report->nr_collectives; i++) {
+        const struct report_collective *row = &report->collectives[i];
+        bool hooked = !strcmp(row->comm, "0x77"), gather = !strcmp(row->op, "AllGather");
+        assert_int_equal(row->count, hooked ? 3 : gather ? 1 : 2);
+        assert_int_equal(row->bytes, hooked ? 1024 : gather ? 4096 : 2048);
+        assert_string_equal(row->algo, hooked ? "Ring" : "Tree");
+    }
+    assert_null(find_finding(report, "collective-desync"));
+    report_free(report);
+}
+
+/* Rank 1 enters another collective as the last of 30. */
+static void another_operation_is_a_desync(void **state)
+{
+    struct script script;
+    script_begin(&script);
+    for (unsigned rank = 0; rank < 2; rank++) {
+        say(&script, "1ns a proc pid=%u rank=%u world=2 schema=1 host=a boot=b comm=python3", 10 + rank, rank);
+        say(&script, "2ns a nccl_comm pid=%u state=made rank=%u nranks=2 nr=1 id=0x77 source=hook", 10 + rank, rank);
+    }
+    for (unsigned i = 0; i < 30; i++)
+        for (unsigned rank = 0; rank < 2; rank++)
+            say(&script, "%ums a coll pid=%u op=%s type=7 how=1 nr=1 ordinal=%u peer=-1 dur=1ms count=256 start=%ums",
+                10 + i, 10 + rank, rank && i == 29 ? "AllGather" : "AllReduce", i, 9 + i);
+    struct report *report = script_analyze(&script, &(struct options){0});
+    const struct report_finding *finding = find_finding(report, "collective-desync");
+    assert_non_null(finding);
+    assert_int_equal(finding->severity, SEVERITY_HIGH);
+    report_free(report);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_those_of_every_instant),
+        cmocka_unit_test(sums_are_those_of_every_instant),  cmocka_unit_test(clocks_of_hosts_are_brought_together),
+        cmocka_unit_test(without_arrivals_nothing_is_said), cmocka_unit_test(hook_and_plugin_are_counted_once),
+        cmocka_unit_test(another_operation_is_a_desync),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
