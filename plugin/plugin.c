@@ -206,7 +206,7 @@ void plugin_state(const struct adapter *a, void *handle, const struct told_state
         chain_state(a, handle, t, raw);
     if (h.kind == KIND_STEP)
         step_state(h, t);
-    else if (h.kind == KIND_OP)
+    else if (h.kind == KIND_OP && a->version <= 3)
         op_state(h, t);
     else if (h.kind == KIND_KERNEL)
         kernel_state(h, t);
