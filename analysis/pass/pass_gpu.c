@@ -33,6 +33,7 @@ struct pass_gpu {
     struct map by_name;     /* by address of the struct name, then by text: hosts have names of their own */
     struct kernel *kernels; /* owned */
     struct kernel *unnamed; /* one of them, NULL none yet */
+    bool whole_graphs;      /* some were told without what is in them */
 };
 
 static void *new (const struct options *options, struct job *job, struct report *report)
@@ -97,6 +98,7 @@ static int see_kernel(struct pass_gpu *self, const struct tr_kernel *event)
     struct gpu_facts *facts = steady_facts(self, event->start_ns);
     if (!kernel)
         return -ENOMEM;
+    self->whole_graphs |= self->job->name && self->job->name->kind == TR_name_kind_graph;
     kernel->count++;
     kernel->total_ns += event->dur_ns;
     if (facts && kernel->kind != KERNEL_comm)
@@ -284,7 +286,7 @@ static int tell_gpu(const struct pass_gpu *self, struct report *report, struct r
 /* What the reader should know of GPU times that are missing, in whole or in part. */
 static int note_gaps(const struct pass_gpu *self, struct report *report)
 {
-    int rc = 0;
+    int rc = self->whole_graphs ? report_note(report, "whole-graphs", NULL) : 0;
     for (size_t i = 0; i < self->job->facts->nr_ranks && !rc; i++) {
         const struct rank_facts *facts = &self->job->facts->ranks[i];
         const struct process *process = facts->rank->process;

@@ -96,6 +96,8 @@ static int take_over(void)
     int err = cupti.register_callbacks(buffer_requested, buffer_completed);
     if (!err)
         cupti_calls_on(version);
+    if (!err && options.whole_graphs)
+        (void)cupti.enable(CUPTI_GRAPH_TRACE); /* before 11.7 it is refused, and nodes come */
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !err; i++)
         err = cupti.enable(kinds[i]);
     return err;

@@ -15,6 +15,7 @@ enum cupti_kind {
     CUPTI_RUNTIME = 5,
     CUPTI_CONCURRENT_KERNEL = 10,
     CUPTI_MEMCPY2 = 22, /* between devices */
+    CUPTI_GRAPH_TRACE = 51,
 };
 
 struct cupti_kernel {
@@ -67,6 +68,14 @@ struct cupti_memset {
     uint32_t device, context, stream, correlation;
 };
 _Static_assert(offsetof(struct cupti_memset, correlation) == 44, "CUpti_ActivityMemset");
+
+/* A launch of a graph as a whole, from 11.7 on; instead of what its nodes did. */
+struct cupti_graph_run {
+    uint32_t kind, correlation;
+    uint64_t start, end;
+    uint32_t device, graph, context, stream;
+};
+_Static_assert(offsetof(struct cupti_graph_run, stream) == 36, "CUpti_ActivityGraphTrace");
 
 struct cupti_api {
     uint32_t kind, cbid;

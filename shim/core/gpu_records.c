@@ -178,6 +178,22 @@ static void kernel(const struct cupti_kernel *r)
     emit_or_wait(&w);
 }
 
+static void graph_run(const struct cupti_graph_run *r)
+{
+    static const char name[] = "CUDA graph";
+    if (!has_times(r->start, r->end, r->device))
+        return;
+    struct waiting w = {.correlation = r->correlation,
+                        .what = RAN_KERNEL,
+                        .kernel = {.device = r->device,
+                                   .stream = r->stream,
+                                   .name = name_of(TR_name_kind_graph, name, sizeof(name) - 1),
+                                   .graph = r->graph,
+                                   .start_ns = monotonic(r->start),
+                                   .dur_ns = r->end - r->start}};
+    emit_or_wait(&w);
+}
+
 static uint8_t copy_kind(uint8_t kind)
 {
     switch (kind) {
@@ -242,6 +258,9 @@ void gpu_record(const void *record)
     switch (*(const uint32_t *)record) {
     case CUPTI_CONCURRENT_KERNEL:
         kernel(record);
+        break;
+    case CUPTI_GRAPH_TRACE:
+        graph_run(record);
         break;
     case CUPTI_MEMCPY:
         copy(record, ((const struct cupti_memcpy *)record)->correlation);

@@ -70,6 +70,10 @@ void options_read(void)
     options.nccl_log = getenv("TRSHIM_NCCL_LOG");
     options.ranges = number("TRSHIM_RANGES", 1) != 0;
     options.wait_ns = number("TRSHIM_WAIT_US", 100) * 1000;
+    const char *graphs = getenv("TRSHIM_GRAPHS");
+    options.whole_graphs = graphs && strcmp(graphs, "launches") == 0;
+    if (graphs && *graphs && !options.whole_graphs && strcmp(graphs, "nodes") != 0)
+        say(0, "TRSHIM_GRAPHS=\"%s\" is neither nodes nor launches; nodes is used", graphs);
     uint64_t site_kib = number("TRSHIM_SITE_KIB", 1024);
     options.site_bytes = site_kib ? site_kib * 1024 : UINT64_MAX;
     options.hang_ns = number("TRSHIM_HANG_S", 30) * 1000000000u;

@@ -18,6 +18,7 @@ struct shim_options {
     struct step_window window;
     bool ranges;
     uint64_t wait_ns;        /* shorter waits are summed */
+    bool whole_graphs;       /* one record for each launch of a graph */
     uint64_t site_bytes;     /* device memory from this size on is told with its call stack */
     uint64_t hang_ns;        /* 0: no watchdog */
     unsigned budget_percent; /* of a core; 0: no limit */

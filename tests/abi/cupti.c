@@ -67,6 +67,13 @@ SAME(struct cupti_memset, start, CUpti_ActivityMemset4, start);
 SAME(struct cupti_memset, stream, CUpti_ActivityMemset4, streamId);
 SAME(struct cupti_memset, correlation, CUpti_ActivityMemset4, correlationId);
 
+SAME(struct cupti_graph_run, correlation, CUpti_ActivityGraphTrace, correlationId);
+SAME(struct cupti_graph_run, start, CUpti_ActivityGraphTrace, start);
+SAME(struct cupti_graph_run, end, CUpti_ActivityGraphTrace, end);
+SAME(struct cupti_graph_run, device, CUpti_ActivityGraphTrace, deviceId);
+SAME(struct cupti_graph_run, graph, CUpti_ActivityGraphTrace, graphId);
+SAME(struct cupti_graph_run, stream, CUpti_ActivityGraphTrace, streamId);
+
 SAME(struct cupti_api, cbid, CUpti_ActivityAPI, cbid);
 SAME(struct cupti_api, start, CUpti_ActivityAPI, start);
 SAME(struct cupti_api, thread, CUpti_ActivityAPI, threadId);
@@ -78,6 +85,7 @@ VALUE(CUPTI_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
 VALUE(CUPTI_DRIVER, CUPTI_ACTIVITY_KIND_DRIVER);
 VALUE(CUPTI_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME);
 VALUE(CUPTI_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+VALUE(CUPTI_GRAPH_TRACE, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 VALUE(CUPTI_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2);
 VALUE(CUPTI_HTOD, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
 VALUE(CUPTI_DTOH, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);

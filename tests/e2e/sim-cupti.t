@@ -79,6 +79,14 @@ for version in 13.0 11.8; do
         END { exit good < 2 }' "$scratch/capture.$version.events"
 done
 
+# The same as a whole: one piece for each launch.
+export TRSHIM_GRAPHS=launches
+ok "whole graphs: the job runs" small whole version=12.4 capture
+is "whole graphs: each launch is one piece, and its copy is in it" "$(known whole)" "13(0) 0(0) 0(0) "
+is "whole graphs: with id and length" "$(grep ' kernel ' "$scratch/whole.events" | grep ' graph=[1-9]' | grep -c ' dur_ns=[1-9]')" 5
+ok "whole graphs: the report says so" sh -c "'$TR' report --json '$scratch/whole' | grep -q '\"whole-graphs\"'"
+unset TRSHIM_GRAPHS
+
 # Lost records.
 small zero zero=3 launches
 is "records without times are counted" "$(sed -n 's/.* gpu_lost .* untimed=\([0-9]*\) .*/\1/p' "$scratch/zero.events" | tail -n 1)" 10
