@@ -39,6 +39,7 @@ struct shim_tls {
 struct shim_call {
     struct shim_tls *tls;
     uint64_t start_ns, end_ns;
+    const void *caller; /* an address in the code that called; NULL not told */
     int saved_errno;
 };
 

@@ -27,7 +27,7 @@ bool receives_learn(struct receives *receives, const struct event *event, struct
         take_wait(receives);
         return false;
     }
-    if (event->kind != EV_sock_io || io->op != TR_io_op_read || !io->name)
+    if (event->kind != EV_sock_io || io->op != TR_io_op_read || !io->name || io->nccl)
         return false;
     *ret = receives->open;
     receives->open = (struct receive){

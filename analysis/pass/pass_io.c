@@ -244,6 +244,8 @@ static int event(void *arg, const struct event *event)
         return transferred(arg, job->name, file->op, file->count, file->size_bytes, file->busy_ns, file->start_ns,
                            file->dur_ns, file->how);
     case EV_sock_io:
+        if (sock->nccl)
+            return 0; /* between ranks: no data of the job's */
         if (sock->op == TR_io_op_read)
             return 0; /* see received() */
         return transferred(arg, job->name, sock->op, sock->count, sock->size_bytes, sock->busy_ns, sock->start_ns,

@@ -74,7 +74,7 @@ int window_add_piece(const struct job *job, struct window_state *state, const st
     case EV_file_meta:
         return add_read(state, job->name, meta->start_ns, meta->dur_ns, meta->busy_ns, meta->count);
     case EV_sock_io:
-        if (sock->op == TR_io_op_write)
+        if (sock->op == TR_io_op_write || sock->nccl)
             return 0;
         return add_read(state, job->name, sock->start_ns, sock->dur_ns, sock->busy_ns, sock->count);
     case EV_pipe_io:

@@ -68,7 +68,7 @@ static void emit(const struct thread *t, enum slot_kind kind, const struct burst
         name_send((uint32_t)b->key, t->tid);
         EMIT(sock_io, t->tid, .op = b->op, .count = (uint16_t)b->count, .name = (uint32_t)b->key,
              .size_bytes = at_most_u32(b->bytes), .busy_ns = at_most_u32(b->busy_ns), .start_ns = b->start_ns,
-             .dur_ns = dur);
+             .dur_ns = dur, .nccl = (b->key & BURST_BY_NCCL) != 0);
         break;
     case SLOT_WAIT:
         EMIT(wait, t->tid, .kind = b->op, .count = (uint16_t)b->count, .waker = b->waker, .obj = b->key,

@@ -9,6 +9,7 @@
 #include "shim/core/burst.h"
 #include "shim/core/fd.h"
 #include "shim/core/name.h"
+#include "shim/core/nccl_code.h"
 #include "shim/core/options.h"
 #include "shim/core/torch.h"
 
@@ -37,6 +38,8 @@ static void pipe_or_socket(struct thread *t, struct fd_entry *e, const struct sh
     uint64_t inode = atomic_load_explicit(&e->inode, memory_order_relaxed);
     bool socket = kind == FD_SOCK;
     struct burst b = one_call(call, socket ? atomic_load_explicit(&e->name, memory_order_relaxed) : inode);
+    if (socket && nccl_has_code(call->caller))
+        b.key |= BURST_BY_NCCL;
     b.op = op;
     b.bytes = bytes;
     if (b.busy_ns >= options.wait_ns)

@@ -6,6 +6,7 @@
 
 #include "shim/core/calls.h"
 #include "shim/core/nccl.h"
+#include "shim/core/nccl_code.h"
 
 static void begin(struct thread *t, struct nccl_thread *n, const struct shim_nccl_making *seen, int32_t i, uint64_t now)
 {
@@ -38,6 +39,7 @@ void call_nccl_making(struct shim_call *call, const struct shim_nccl_making *see
         nccl_lost(1);
         return;
     }
+    nccl_code_look();
     n->first_making = n->nr_making;
     for (int32_t i = 0; i < (seen->how == TR_comm_how_all ? seen->nranks : 1); i++)
         begin(t, n, seen, i, call->start_ns);

@@ -14,6 +14,7 @@
 #include "shim/core/mounts.h"
 #include "shim/core/name.h"
 #include "shim/core/nccl.h"
+#include "shim/core/nccl_code.h"
 #include "shim/core/options.h"
 #include "shim/core/process.h"
 
@@ -106,6 +107,7 @@ static void *tend(void *arg)
         last_second = now;
         threads_each(sample, &now);
         mounts_send(0);
+        nccl_code_look();
         gpu_tend(false);
         if (options.hang_ns)
             threads_each(watch, &now);

@@ -13,9 +13,11 @@
 
 enum slot_kind { SLOT_FILE, SLOT_META, SLOT_PIPE, SLOT_SOCK, SLOT_WAIT, SLOT_CUDA, SLOT_MAX };
 
+#define BURST_BY_NCCL (1ull << 32)
+
 /* A burst in the making. count == 0: empty. */
 struct burst {
-    uint64_t key; /* name id, or inode; SLOT_WAIT: obj */
+    uint64_t key; /* name id, or inode; SLOT_WAIT: obj; SLOT_SOCK: BURST_BY_NCCL too */
     uint64_t start_ns, end_ns, busy_ns;
     uint64_t bytes;
     uint64_t device_bytes;

@@ -53,6 +53,7 @@ static inline bool hook_enter(struct shim_call *c)
         return false;
     tls->frame = frame;
     c->tls = tls;
+    c->caller = NULL;
     c->saved_errno = errno;
     if (unlikely(!tls->ready) && !core->enter(tls)) {
         tls->frame = NULL;

@@ -47,6 +47,7 @@ static ssize_t bytes_of(const struct mmsghdr *messages, int n)
         struct shim_call c;                                                                                            \
         if (!gate_open(gate) || !hook_enter(&c))                                                                       \
             return REAL(name) args;                                                                                    \
+        c.caller = __builtin_return_address(0);                                                                        \
         before;                                                                                                        \
         hook_out(&c);                                                                                                  \
         ret rc = real.name args;                                                                                       \
