@@ -40,6 +40,9 @@ struct nccl_comm *nccl_comm_of_address(const void *comm); /* made by a hook; NUL
 /* As nccl_comm_of_nr, the hook's entry where there are two. */
 struct nccl_comm *nccl_comm_known_as(uint32_t nr);
 
+/* Its number: the hook's where there are two, also when the job has destroyed it and the plugin still tells of it. */
+uint32_t nccl_comm_number(uint32_t nr);
+
 /* It has got its address: found by it from now on. */
 void nccl_comm_made(struct nccl_comm *comm, uint64_t address, uint32_t tid);
 

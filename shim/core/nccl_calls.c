@@ -80,9 +80,8 @@ static void send_call(const struct nccl_pending *p, uint32_t tid, uint32_t group
 
 void nccl_send_alone(const struct nccl_told_call *told, uint32_t tid)
 {
-    struct nccl_comm *comm = nccl_comm_known_as(told->nr);
     const struct nccl_pending p = {
-        .nr = comm ? comm->nr : told->nr,
+        .nr = nccl_comm_number(told->nr),
         .ordinal = told->ordinal,
         .peer = told->peer,
         .op = told->op,

@@ -69,6 +69,13 @@ struct nccl_comm *nccl_comm_known_as(uint32_t nr)
     return hooks ? hooks : c;
 }
 
+uint32_t nccl_comm_number(uint32_t nr)
+{
+    struct nccl_comm *c = nccl_comm_of_nr(nr);
+    uint32_t same = c ? atomic_load(&c->same) : 0;
+    return same ? same : nr;
+}
+
 struct nccl_comm *nccl_comm_of_address(const void *comm)
 {
     uint64_t address = (uintptr_t)comm;
@@ -155,6 +162,8 @@ static void emit(struct nccl_comm *c, uint32_t tid, enum tr_nccl_state state)
 void nccl_comm_send(struct nccl_comm *c, uint32_t tid, bool always)
 {
     unsigned epoch = atomic_load_explicit(&process.names_epoch, memory_order_relaxed);
+    if (atomic_load_explicit(&c->same, memory_order_relaxed))
+        return;
     if (!always && atomic_load_explicit(&c->sent_epoch, memory_order_relaxed) == epoch)
         return;
     atomic_store_explicit(&c->sent_epoch, epoch, memory_order_relaxed);

@@ -110,7 +110,7 @@ static uint32_t known_as(uint32_t nr, uint32_t tid)
     struct nccl_comm *comm = nccl_comm_known_as(nr);
     if (comm)
         nccl_comm_send(comm, tid, false);
-    return comm ? comm->nr : nr;
+    return nccl_comm_number(nr);
 }
 
 static void tell_proxy(const struct tr_nccl_proxy *p)
