@@ -81,6 +81,8 @@ static void write_devices(FILE *f, const struct options *o, int host)
     number(f, "gdr", !on_host(o, FAULT_GDR, host));
     if (on_host(o, FAULT_GDR, host))
         number(f, "ib_nogdr_gbs", o->faults[FAULT_GDR].size);
+    number(f, "port_events", on_host(o, FAULT_IB_ERRORS, host) ? o->faults[FAULT_IB_ERRORS].size : 0);
+    number(f, "no_path", on_host(o, FAULT_TOPOLOGY, host));
     if (o->faults[FAULT_NO_FABRIC].on)
         number(f, "socket_gbs", o->faults[FAULT_NO_FABRIC].size);
 }
@@ -90,6 +92,7 @@ static void write_board_links(FILE *f, const struct options *o, int host)
     double slow = o->faults[FAULT_COMM_SLOW].on ? o->faults[FAULT_COMM_SLOW].size : 1;
     bool apart = on_host(o, FAULT_NVLINK, host), disabled = o->faults[FAULT_P2P].on, full = on_host(o, FAULT_SHM, host);
     number(f, "nvlink", !apart);
+    number(f, "nvls", !apart);
     number(f, "p2p", !apart && !full);
     number(f, "shm", !full);
     number(f, "nvlink_gbs", NVLINK_GBS / slow);
@@ -106,10 +109,9 @@ static void write_nccl(const struct options *o, int host)
         return;
     write_devices(f, o, host);
     write_board_links(f, o, host);
-    if (on_host(o, FAULT_VERSIONS, host)) {
-        int version = (int)o->faults[FAULT_VERSIONS].size;
+    int version = on_host(o, FAULT_VERSIONS, host) ? cause(o, FAULT_VERSIONS) : cause(o, FAULT_TOPOLOGY);
+    if (version)
         fprintf(f, "* version %d.%d.%d\n", version / 10000, version / 100 % 100, version % 100);
-    }
     replaced(f, path);
 }
 

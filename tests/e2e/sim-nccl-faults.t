@@ -11,6 +11,7 @@ settings='
 healthy      |                                | -                    |      |                                     | --steps 36
 disabled     | nccl-socket-fallback:size=1    | nccl-socket-fallback | node-0 node-1 | comm-bound harmful-env     | --steps 12
 no-device    | nccl-socket-fallback:size=2    | nccl-socket-fallback | node-0 node-1 | comm-bound                 | --steps 12
+no-verbs     | nccl-socket-fallback:size=3    | nccl-socket-fallback | node-0 node-1 | comm-bound                 | --steps 12
 no-module    | nccl-socket-fallback:size=4    | nccl-socket-fallback | node-0 node-1 | comm-bound                 | --steps 12
 no-plugin    | nccl-socket-fallback:size=5    | nccl-socket-fallback | node-0 node-1 | comm-bound nccl-net-plugin-failed | --steps 12
 sockets      | nccl-socket-only               | nccl-socket-only     | node-0 node-1 | comm-bound                 | --steps 12
@@ -18,6 +19,8 @@ gdr          | nccl-gdr-off:rank=3            | nccl-gdr-off         | node-1 | 
 hcas         | nccl-hca-mismatch:rank=0       | nccl-hca-mismatch    | node-0 node-1 |                            | --steps 12
 docker       | nccl-wrong-ifname              | nccl-wrong-ifname    | node-0 node-1 |                            | --steps 12
 plugin       | nccl-net-plugin-failed         | nccl-net-plugin-failed | node-0 node-1 |                          | --steps 12
+topology     | nccl-topology:rank=2           | nccl-topology        | node-1 |                                   | --steps 12
+ports        | ib-errors:rank=1               | ib-errors            | node-0 |                                   | --steps 12
 blocking     | harmful-env:size=1             | harmful-env          | node-0 node-1 |                            | --steps 12
 nvlink       | nvlink-missing:rank=1          | nvlink-missing       | node-0 | comm-bound                        | --steps 12 --ranks 8
 p2p          | p2p-disabled                   | p2p-disabled         | node-0 node-1 | comm-bound harmful-env     | --steps 12
@@ -61,5 +64,12 @@ for name in ${*:-$names}; do
         ${fault:+--fault "$fault"} "${options[@]}"
     ok "$name: ${fault:-nothing} is found" found "$name"
 done
+# The one fault with which the job cannot start.
+if [ $# -eq 0 ]; then
+    fails "full: the job ends" run full --ranks 4 --hosts 2 --fault shm-limit:rank=0
+    "$TR" report --json "$scratch/full" >"$scratch/full.json"
+    settings='full | | shm-limit | node-0 | slow-start |'
+    ok "full: shm-limit is found" found full
+fi
 clean "nothing is left"
 done_testing
