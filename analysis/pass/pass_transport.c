@@ -1,5 +1,5 @@
-/* pass_transport.c - which transport NCCL used: connections by host. What is wrong with them is
- * find_nccl.c's question. */
+/* pass_transport.c - which transport NCCL used: connections by host, as its log says and as its proxies prove. What is
+ * wrong with them is find_nccl.c's question. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/communicators.h"
 #include "analysis/model/facts.h"
 #include "analysis/model/job.h"
+#include "analysis/model/proxied.h"
 #include "analysis/model/transport.h"
 #include "analysis/pass/pass.h"
 #include "analysis/report/report.h"
@@ -16,6 +18,7 @@
 struct pass_transport {
     struct job *job;
     struct transport transport;
+    struct proxied proxied;
 };
 
 /* Edges of one communicator, host, peer and kind. */
@@ -24,6 +27,8 @@ struct row {
     uint32_t host, peer;
     const char *kind;
     uint64_t channels, edges, gdr, pxn;
+    bool logged, proxied; /* who tells */
+    bool differs;         /* proxies moved data over a network, where the log says otherwise */
 };
 
 static void *new (const struct options *options, struct job *job, struct report *report)
@@ -38,7 +43,8 @@ static void *new (const struct options *options, struct job *job, struct report 
 
 static bool is_about_nccl(const struct event *event)
 {
-    return event->kind == EV_attr || (event->kind >= EV_nccl_comm && event->kind <= EV_nccl_call);
+    return event->kind == EV_attr || event->kind == EV_nccl_proxy ||
+           (event->kind >= EV_nccl_comm && event->kind <= EV_nccl_call);
 }
 
 /* Hosts as NCCL tells them apart: processes of one machine may each have a name of their own for theirs (NCCL_HOSTID).
@@ -59,10 +65,20 @@ static uint32_t host_of(const struct pass_transport *self, const struct event *e
     return unused;
 }
 
+static int see_proxy(struct pass_transport *self, uint32_t host, const struct tr_nccl_proxy *told)
+{
+    const struct comm_handle *handle = communicators_find(&self->job->communicators, self->job->process, told->nr);
+    if (!handle || !handle->comm || told->way != TR_nccl_way_send || told->peer < 0)
+        return 0;
+    return proxied_add(&self->proxied, handle, host, told->peer, told->channels, told->size_bytes);
+}
+
 static int event(void *arg, const struct event *event)
 {
     struct pass_transport *self = arg;
     uint32_t host = host_of(self, event);
+    if (event->kind == EV_nccl_proxy)
+        return see_proxy(self, host, &event->u.nccl_proxy);
     if (host == event->host)
         return transport_event(&self->transport, event);
     struct event moved = *event;
@@ -130,10 +146,14 @@ static int add_transport(struct report *report, const struct transport *transpor
                                                            .kind = row->kind,
                                                            .channels = (uint64_t)__builtin_popcountll(row->channels),
                                                            .connections = row->edges,
-                                                           .gdr = net ? row->gdr == row->edges : -1,
-                                                           .pxn = net ? row->pxn > 0 : -1,
-                                                           .source = "log",
-                                                           .agree = -1});
+                                                           .gdr = net && row->logged ? row->gdr == row->edges : -1,
+                                                           .pxn = net && row->logged ? row->pxn > 0 : -1,
+                                                           .source = !row->proxied ? "log"
+                                                                     : row->logged ? "log,proxy"
+                                                                                   : "proxy",
+                                                           .agree = row->differs                  ? 0
+                                                                    : row->logged && row->proxied ? 1
+                                                                                                  : -1});
 }
 
 static size_t collect(const struct transport *transport, struct row *rows)
@@ -141,8 +161,15 @@ static size_t collect(const struct transport *transport, struct row *rows)
     size_t nr = 0, kept = 0;
 
     for (const struct transport_edge *edge = transport->edges; edge; edge = edge->next)
-        rows[nr++] = (struct row){edge->comm, edge->host, transport_peer(edge), edge->kind, edge->channels,
-                                  1,          edge->gdr,  edge->proxy >= 0};
+        rows[nr++] = (struct row){.comm = edge->comm,
+                                  .host = edge->host,
+                                  .peer = transport_peer(edge),
+                                  .kind = edge->kind,
+                                  .channels = edge->channels,
+                                  .edges = 1,
+                                  .gdr = edge->gdr,
+                                  .pxn = edge->proxy >= 0,
+                                  .logged = true};
     qsort(rows, nr, sizeof(*rows), by_row);
     for (size_t i = 0; i < nr; i++)
         if (kept && by_row(&rows[kept - 1], &rows[i]) == 0) {
@@ -153,8 +180,33 @@ static size_t collect(const struct transport *transport, struct row *rows)
         } else {
             rows[kept++] = rows[i];
         }
-    qsort(rows, kept, sizeof(*rows), by_place);
     return kept;
+}
+
+static const struct transport_comm *find_comm(const struct transport *transport, const struct communicator *comm)
+{
+    for (const struct transport_comm *other = transport->comms; other; other = other->next)
+        if (other->id == comm->id && other->nranks == comm->nranks)
+            return other;
+    return NULL;
+}
+
+/* Marks the rows that a proxy's sends belong to; adds one where the log has none. Returns how many rows there are. */
+static size_t add_proxied(const struct transport *transport, const struct proxied_pair *pair, struct row *rows,
+                          size_t nr)
+{
+    const struct transport_comm *comm = find_comm(transport, pair->comm);
+    uint32_t peer = comm && pair->to < comm->nranks ? comm->hosts[pair->to] : TRANSPORT_NO_HOST;
+    bool found = false;
+    for (size_t i = 0; i < nr && comm; i++)
+        if (rows[i].comm == comm && rows[i].host == pair->host && rows[i].peer == peer && rows[i].kind[0] == 'N')
+            rows[i].proxied = found = true;
+    if (found || !comm)
+        return nr;
+    for (size_t i = 0; i < nr; i++)
+        rows[i].differs |= rows[i].comm == comm && rows[i].host == pair->host && rows[i].peer == peer;
+    rows[nr] = (struct row){.comm = comm, .host = pair->host, .peer = peer, .kind = "NET", .edges = 1, .proxied = true};
+    return nr + 1;
 }
 
 static int finish(void *arg, struct report *report)
@@ -167,10 +219,15 @@ static int finish(void *arg, struct report *report)
     self->job->facts->transport = transport;
     for (const struct transport_edge *edge = transport->edges; edge; edge = edge->next)
         nr++;
+    for (const struct proxied_pair *pair = self->proxied.pairs; pair; pair = pair->next)
+        nr++;
     struct row *rows = malloc(nr * sizeof(*rows));
     if (!rows)
         return -ENOMEM;
     nr = collect(transport, rows);
+    for (const struct proxied_pair *pair = self->proxied.pairs; pair; pair = pair->next)
+        nr = add_proxied(transport, pair, rows, nr);
+    qsort(rows, nr, sizeof(*rows), by_place);
     for (size_t i = 0; i < nr && !rc; i++)
         rc = add_transport(report, transport, &rows[i]);
     free(rows);
@@ -180,8 +237,10 @@ static int finish(void *arg, struct report *report)
 static void pass_free(void *arg)
 {
     struct pass_transport *self = arg;
-    if (self)
+    if (self) {
         transport_done(&self->transport);
+        proxied_done(&self->proxied);
+    }
     free(self);
 }
 

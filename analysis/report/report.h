@@ -245,7 +245,7 @@ struct report_transport {
     uint64_t connections;                /* as told by ends on this host */
     int gdr;                             /* 1 all of them, 0 not all, -1 not a network */
     int pxn;                             /* 1 some go over another rank's NIC, 0 none, -1 not a network */
-    const char *source;                  /* "log" */
+    const char *source;                  /* "log", "proxy", "log,proxy" */
     int agree;                           /* of several sources; -1: there is one only */
 };
 
