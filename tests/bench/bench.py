@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """bench.py [--json FILE] [PART...] - what recording costs and how fast reports are, each against a named baseline.
 
-Parts: hooks startup job gpu nccl size reader (default: all). `make bench` runs it. Every ratio comes from runs that alternate
+Parts: hooks startup job gpu nccl nccl_hooks size reader (default: all). `make bench` runs it. Every ratio comes from runs that alternate
 on the same machine within the same minutes, and is printed with its baseline; nothing here passes or fails.
 BENCH_RUNS=N sets how many times each pair is run (default 3; 20 for figures worth quoting)."""
 
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unicodedata
 
-PARTS = ("hooks", "startup", "job", "gpu", "nccl", "size", "reader")  # each a module beside this one
+PARTS = ("hooks", "startup", "job", "gpu", "nccl", "nccl_hooks", "size", "reader")  # each a module beside this one
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
