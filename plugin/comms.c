@@ -1,54 +1,7 @@
-/* comms.c - communicators, as init and finalize tell them, and the mask: which events NCCL is asked for.
- *
- * The mask is one int of the whole process, inside libnccl; whoever wrote last wins. It follows who listens: nothing
- * is asked for while no session does, and it can change at any time, so events come without their parents. Its address
- * is good while a communicator lives (libnccl may be unmapped after the last one), and the tender writes it from its
- * own thread: `mask_users` keeps the two apart. */
+/* comms.c - communicators, as init and finalize tell them. Both may come on several threads at once. */
 #include "plugin/plugin.h"
 
-#include <sched.h>
-
 struct pool comms = {"communicators", 2048, sizeof(struct comm)};
-
-static _Atomic(int *) mask_of_nccl;
-static atomic_int mask_users, nr_comms, newest_version;
-
-/* What NCCL must be asked for, for what is listened to. */
-static int wanted(int version)
-{
-    const struct nccl_sink *s = plugin.sink;
-    int mask = 0;
-    if (!s)
-        return 0;
-    if (is_on(s->calls)) {
-        mask |= EV_COLL | EV_P2P;
-        if (version >= 5)
-            mask |= EV_COLL_API | EV_P2P_API; /* times of the calls, and their own counts and types */
-        if (version >= 6)
-            mask |= EV_CE_COLL;
-    }
-    if (is_on(s->proxies))
-        mask |= EV_PROXY_OP;
-    if (is_on(s->proxies) && is_on(s->channels)) /* level full */
-        mask |= EV_PROXY_STEP;
-    /* On request only: it makes each communicator's first call seconds slower. NCCL prepares for it at init, whether
-     * somebody listens then or not. */
-    if (plugin.wants_kernels && version >= 4)
-        mask |= EV_KERNEL_CH;
-    return mask;
-}
-
-void mask_update(void)
-{
-    atomic_fetch_add(&mask_users, 1);
-    int *mask = atomic_load(&mask_of_nccl);
-    if (mask) {
-        int now = wanted(atomic_load(&newest_version)) | chain_mask();
-        if (__atomic_load_n(mask, __ATOMIC_RELAXED) != now)
-            __atomic_store_n(mask, now, __ATOMIC_RELAXED);
-    }
-    atomic_fetch_sub(&mask_users, 1);
-}
 
 static void identify(struct comm *c, const struct nccl_told_comm *told)
 {
@@ -75,30 +28,15 @@ void *comm_start(const struct told_init *told, int *mask)
         identify(c, &facts);
         if (plugin.sink)
             c->nr = plugin.sink->comm(&facts);
+        c->mask = mask_use(mask, told->version, true);
         context = handle_make(KIND_COMM, &comms, &c->record.slot, 0);
         slot_let_go(c);
-    } else if (is_chained) {
-        chain_finalize(chained);
-    }
-    atomic_store(&newest_version, told->version);
-    if (mask)
-        __atomic_store_n(mask, wanted(told->version) | chain_mask(), __ATOMIC_RELAXED);
-    if (context) { /* else no finalize will say that it is over */
-        atomic_fetch_add(&nr_comms, 1);
-        if (mask)
-            atomic_store(&mask_of_nccl, mask);
+    } else {
+        mask_use(mask, told->version, false); /* no finalize will say that it is over */
+        if (is_chained)
+            chain_finalize(chained);
     }
     return context;
-}
-
-/* The last one may be libnccl's last word: its mask is not ours to write from now on. */
-static void forget_mask(void)
-{
-    if (atomic_fetch_sub(&nr_comms, 1) > 1)
-        return;
-    atomic_store(&mask_of_nccl, NULL);
-    while (atomic_load(&mask_users)) /* the tender is at its one store */
-        sched_yield();
 }
 
 void comm_stop(void *context)
@@ -111,6 +49,7 @@ void comm_stop(void *context)
         return;
     }
     uint32_t nr = c->nr;
+    int mask = c->mask;
     void *chained = c->record.chained[0];
     bool is_chained = c->is_chained;
     c->is_chained = false;
@@ -123,7 +62,7 @@ void comm_stop(void *context)
         proxies_end(nr);
         plugin.sink->comm_gone(nr);
     }
-    forget_mask();
+    mask_leave(mask);
 }
 
 uint32_t comm_nr(void *context, const struct told *t)

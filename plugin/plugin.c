@@ -93,7 +93,7 @@ static void tend(uint64_t now, bool last)
     static _Atomic uint64_t looked_at_ns;
     if (atomic_load(&plugin.dead))
         return;
-    mask_update();
+    masks_update();
     proxies_tend(now, last);
     uint64_t looked = atomic_load(&looked_at_ns);
     if (!last && now - looked < SECOND)

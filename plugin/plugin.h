@@ -1,7 +1,7 @@
 /* plugin.h - libnccl-profiler-trshim.so: what its parts know of each other.
  *
  *   v1.c .. v7.c   NCCL's side, one per version of its interface     plugin.c   by kind of event, to whom
- *   comms.c        communicators, and the mask                       chain.c    another plugin behind us
+ *   comms.c, mask.c    communicators; what NCCL is asked for         chain.c    another plugin behind us
  *   groups.c, calls.c  groups and the calls in them                  core.c     finds the core, which emits
  *   proxies.c      work of NCCL's proxy thread                       kernels.c  channels on the GPU
  *
@@ -83,7 +83,7 @@ struct comm {
     struct record record;
     uint32_t nr; /* as the core calls it */
     int32_t rank, nranks;
-    int version;
+    int version, mask;
     bool identified;        /* id and rank are known */
     bool is_chained;        /* the chained plugin knows it, by record.chained[0] (which may be NULL) */
     int64_t gpu_offset_ns;  /* kernels.c: host clock minus GPU clock */
@@ -126,7 +126,12 @@ void *comm_start(const struct told_init *told, int *mask);
 void comm_stop(void *context);
 /* Number of a context's communicator, 0 unknown. Versions 1 to 3 tell who it is only here. */
 uint32_t comm_nr(void *context, const struct told *told);
-void mask_update(void);
+
+/* Writes what NCCL is to be asked for, there and whenever that changes, until the communicator leaves. lives: false:
+ * now only. Returns what to leave by. */
+int mask_use(int *where, int version, bool lives);
+void mask_leave(int mask);
+void masks_update(void);
 
 void *group_start(const struct told *told);
 void group_stop(struct handle h);

@@ -179,6 +179,34 @@ static void asked_for(void **state)
     }
 }
 
+/* Two copies of NCCL, each with a mask; and somebody else who changes one. */
+static void two_masks(void **state)
+{
+    int masks[2] = {0, 0};
+    struct player p = player_of(7, profilers[6]), old = player_of(3, profilers[2]);
+    void *context[3];
+    seen_channels_on = 0;
+    p.init(p.profiler, &context[0], &masks[0], 1, NULL, 1, 2, 0);
+    old.init(old.profiler, &context[1], &masks[1], 0, NULL, 0, -1, -1);
+    p.init(p.profiler, &context[2], &masks[0], 2, NULL, 1, 2, 0);
+    assert_int_equal(masks[0], 0x160e);
+    assert_int_equal(masks[1], 0xe);
+    masks[0] = 0x40; /* NCCL's own client */
+    seen_tend(now_ns(), false);
+    assert_int_equal(masks[0], 0x40);
+    seen_calls_on = 0;
+    seen_tend(now_ns(), false);
+    assert_int_equal(masks[0], 8);
+    assert_int_equal(masks[1], 8);
+    p.finalize(p.profiler, context[0]); /* one of its communicators is left */
+    old.finalize(old.profiler, context[1]);
+    seen_calls_on = 1;
+    seen_tend(now_ns(), false);
+    assert_int_equal(masks[0], 0x160e);
+    assert_int_equal(masks[1], 8);
+    p.finalize(p.profiler, context[2]);
+}
+
 /* Switched on in the middle: launches without their calls, operations without their launches. */
 static void toggled(void **state)
 {
@@ -245,8 +273,8 @@ static void errno_kept(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(allreduces), T(sends),   T(users_count),    T(copy_engine_and_symmetric),
-                                       T(asked_for),  T(toggled), T(after_finalize), T(fork_child),
-                                       T(errno_kept)};
+    const struct CMUnitTest tests[] = {T(allreduces), T(sends),     T(users_count), T(copy_engine_and_symmetric),
+                                       T(asked_for),  T(two_masks), T(toggled),     T(after_finalize),
+                                       T(fork_child), T(errno_kept)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
