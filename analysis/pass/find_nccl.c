@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/coll_stats.h"
 #include "analysis/model/job.h"
 #include "analysis/model/transport.h"
 #include "analysis/pass/judge.h"
@@ -117,7 +118,45 @@ static const char *socket_reason(const struct transport *t, const struct transpo
     return NULL;
 }
 
-static void tell_socket(const struct transport *t, struct report *report, uint32_t i, const char *reason)
+/* What of the transfer time goes over sockets. */
+static double socket_part(const struct job *job)
+{
+    const struct coll_stats *stats = job->facts->collectives;
+    double all = 0, sockets = 0;
+    for (size_t i = 0; stats && i < stats->nr; i++) {
+        const struct coll_class *class = &stats->classes[i];
+        all += class->transfer_ns;
+        sockets += class->transport && !strcmp(class->transport, "NET/Socket") ? class->transfer_ns : 0;
+    }
+    return all > 0 ? sockets / all : 0;
+}
+
+/* Whether the process is on that host, as NCCL tells hosts apart. */
+static bool is_on_host(const struct transport *t, uint32_t i, const struct process *process)
+{
+    const char *id = process_attr(process, "env.NCCL_HOSTID");
+    return id && *id ? t->hosts[i].name && !strcmp(t->hosts[i].name, id) : process->host == i;
+}
+
+/* At most what ranks of the host spend in exposed transfer over sockets: another network takes time as well. */
+static void set_socket_lost(const struct job *job, const struct transport *t, struct finding *finding, uint32_t i)
+{
+    double part = socket_part(job), lost_ns = 0, window_ns = 0;
+    for (size_t r = 0; r < job->facts->nr_ranks; r++) {
+        const struct rank_facts *facts = &job->facts->ranks[r];
+        if (!facts->comm_windows || !is_on_host(t, i, facts->rank->process))
+            continue;
+        lost_ns += part * (double)facts->comm_transfer_ns;
+        window_ns += (double)facts->comm_window_ns;
+    }
+    if (lost_ns <= 0)
+        return;
+    finding_lost(finding, (int64_t)(lost_ns / (double)job->facts->nr_ranks), lost_ns / 1e9); /* hosts add up */
+    finding_set_share(finding, "share", lost_ns / window_ns);
+    finding_evidence(finding, "transfer");
+}
+
+static struct finding *tell_socket(const struct transport *t, struct report *report, uint32_t i, const char *reason)
 {
     const struct transport_host *host = &t->hosts[i];
     const char *id = reason ? "nccl-socket-fallback" : "nccl-socket-only";
@@ -141,10 +180,11 @@ static void tell_socket(const struct transport *t, struct report *report, uint32
     }
     finding_evidence(finding, "channels");
     finding_other(finding, "");
+    return finding;
 }
 
 /* All hosts must agree on a network: one that has a reason explains those it is connected to. */
-static void find_sockets(const struct transport *t, struct report *report)
+static void find_sockets(const struct job *job, const struct transport *t, struct report *report)
 {
     const char *shared = NULL;
 
@@ -153,7 +193,7 @@ static void find_sockets(const struct transport *t, struct report *report)
     for (size_t i = 0; i < t->nr_hosts; i++) {
         const char *reason = socket_reason(t, &t->hosts[i]);
         if (count_edges(t, i, socket_edge))
-            tell_socket(t, report, i, reason ? reason : shared);
+            set_socket_lost(job, t, tell_socket(t, report, i, reason ? reason : shared), i);
     }
     /* What is said last stands: of the hosts that share a reason, one that has it. */
     for (size_t i = 0; i < t->nr_hosts; i++) {
@@ -542,7 +582,7 @@ static int finish(void *arg, struct report *report)
 {
     const struct transport *t = ((struct finder *)arg)->job->facts->transport;
 
-    find_sockets(t, report);
+    find_sockets(((struct finder *)arg)->job, t, report);
     find_gdr(t, report);
     find_devices(t, report);
     find_interfaces(t, report);
