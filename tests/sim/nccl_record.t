@@ -23,4 +23,15 @@ is "a communicator has its id by the plugin, and that of the log" \
     "$(sed -n 's/.* nccl_comm .*state=made.* id=\([0-9]*\) .*/\1/p' "$scratch/events" | sort -u | wc -l)" 1
 is "hook and log agree on its address in each process" \
     "$(sed -n 's/.* nccl_comm pid=\([0-9]*\) .*state=made.* comm=\([0-9]*\) .*/\1 \2/p' "$scratch/events" | sort -u | wc -l)" 2
+
+# A call on a stream that is being captured launches nothing by itself.
+if ${CC:-gcc} -o "$scratch/capture" "$root/tests/sim/nccl_capture_job.c" "$O/sim/libnccl.so.2" "$O/sim/libcudart.so.13" \
+    -Wl,-rpath-link,"$O/sim" 2>"$scratch/cc.err"; then
+    record "$scratch/captured" env LD_LIBRARY_PATH="$O/sim" "$scratch/capture"
+    is "a captured call: the job's status" "$?" 0
+    is "a captured call is told from the others" \
+        "$("$TR" events "$scratch/captured" | sed -n 's/.* coll .* how=\([0-9]*\) .* count=\([0-9]*\) .*/\2 \1/p' | tr '\n' ' ')" "100 1 200 5 300 1 "
+else
+    skip "a captured call" "no compiler"
+fi
 done_testing
