@@ -61,13 +61,19 @@ static void set_if(const char *name, const char *value)
         setenv(name, value, 1);
 }
 
+bool job_environment_profiler(const struct job_environment *env, char *ret_path, size_t size)
+{
+    const char *slash = strrchr(env->preload, '/');
+    int n = snprintf(ret_path, size, "%.*s/libnccl-profiler-trshim.so", (int)(slash - env->preload), env->preload);
+    return n < (int)size && access(ret_path, R_OK) == 0;
+}
+
 /* NCCL takes one profiler plugin: ours, which passes on to the one the job would have had. */
 static void set_profiler(const struct job_environment *env)
 {
-    const char *slash = strrchr(env->preload, '/'), *before = getenv("NCCL_PROFILER_PLUGIN");
+    const char *before = getenv("NCCL_PROFILER_PLUGIN");
     char path[PATH_MAX];
-    int n = snprintf(path, sizeof(path), "%.*s/libnccl-profiler-trshim.so", (int)(slash - env->preload), env->preload);
-    if (n >= (int)sizeof(path) || access(path, R_OK) < 0)
+    if (!job_environment_profiler(env, path, sizeof(path)))
         return;
     if (before && strcasecmp(before, "none") == 0)
         return; /* the user wants none */

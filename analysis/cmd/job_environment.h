@@ -3,6 +3,7 @@
 #define TRSHIM_ANALYSIS_JOB_ENVIRONMENT_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "analysis/cmd/keeper.h"
 
@@ -16,6 +17,9 @@ struct job_environment {
 
 /* Finds libtrshim.so: beside this program, or in ../lib/trshim or ../lib from there. */
 int job_environment_find(struct job_environment *env, char **ret_error);
+
+/* The profiler plugin for NCCL, beside libtrshim.so; false: it is not there. */
+bool job_environment_profiler(const struct job_environment *env, char *ret_path, size_t size);
 
 /* Sets it, in the process that is about to become the job. `arg` is a struct job_environment. */
 void job_environment_set(void *arg);

@@ -73,7 +73,7 @@ static int run_start(int argc, char **argv)
     static struct output output;
     static struct keeper_welcome welcome;
     static struct job_environment env;
-    char meeting[PATH_MAX], *error = NULL;
+    char meeting[PATH_MAX], profiler[PATH_MAX], *error = NULL;
 
     job_reserve_stdio();
     start_options_parse(&options, argc, argv);
@@ -85,10 +85,12 @@ static int run_start(int argc, char **argv)
         return fail(error);
     }
     output_close(&output);
-    printf("trshim: recording into %s what this user runs with: %s%s%sLD_PRELOAD=%s\n"
+    bool has_profiler = job_environment_profiler(&env, profiler, sizeof(profiler));
+    printf("trshim: recording into %s what this user runs with: %s%s%sLD_PRELOAD=%s%s%s\n"
            "trshim: end it with: trshim stop\n",
            options.dir, getenv("TRSHIM_HOME") ? "TRSHIM_HOME=" : "", getenv("TRSHIM_HOME") ? meeting : "",
-           getenv("TRSHIM_HOME") ? " " : "", env.preload);
+           getenv("TRSHIM_HOME") ? " " : "", env.preload, has_profiler ? " NCCL_PROFILER_PLUGIN=" : "",
+           has_profiler ? profiler : "");
     return 0;
 }
 

@@ -62,6 +62,15 @@ is "channels on request" "$(mask full TRSHIM_NCCL_KERNELCH=1)" "mask 0x165e"
 is "without a session NCCL is asked for nothing" "$(TRSHIM_HOME=$scratch/home NCCL_PROFILER_PLUGIN=$plugin "$job" 6 2)" "mask 0"
 is "without the core the job goes on" "$(TRSHIM_CORE='' NCCL_PROFILER_PLUGIN=$plugin "$job" 6 2)" "mask 0"
 
+# A job that only has the plugin, in a session of `trshim start`: neither record nor the preload is in it.
+export TRSHIM_HOME=$scratch/meet
+said=$("$TR" start -o "$scratch/started")
+is "start says what to run with" "$(printf '%s\n' "$said" | grep -o 'NCCL_PROFILER_PLUGIN=.*')" "NCCL_PROFILER_PLUGIN=$plugin"
+is "with start alone: the job's masks" "$(LTTNG_UST_REGISTER_TIMEOUT=5000 NCCL_PROFILER_PLUGIN=$plugin timeout 60 "$job" 6 25)" "mask 0x160e"
+"$TR" stop >"$scratch/out" 2>&1
+is "with start alone: what it tells" "$(summary "$scratch/started")" "$want"
+unset TRSHIM_HOME
+
 # record sets it, and leaves what the user wants none of.
 echo 'echo "$NCCL_PROFILER_PLUGIN $TRSHIM_NCCL_CHAIN"' >"$scratch/say.sh"
 is "record names the plugin" "$(record "$scratch/s1" sh "$scratch/say.sh")" "$plugin "
