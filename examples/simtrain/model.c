@@ -61,6 +61,18 @@ static double slower(const struct rank *r)
     return fault_here(r, FAULT_THROTTLED) ? fault_size(r, FAULT_THROTTLED) : 1;
 }
 
+/* With CUDA_LAUNCH_BLOCKING a launch waits for its kernel. */
+static enum state launch_begins(void)
+{
+    return sim_settings()->blocking ? truth_enter(STATE_SYNC) : STATE_MAX;
+}
+
+static void launch_ended(enum state before)
+{
+    if (before != STATE_MAX)
+        truth_enter(before);
+}
+
 static void host_work(const struct rank *r)
 {
     if (fault_here(r, FAULT_LAUNCHES))
@@ -78,8 +90,10 @@ static void launch(struct rank *r, enum kernel k, double factor)
     uint64_t ns = (uint64_t)(us * slower(r) * spread * 1e3);
     void *args[] = {&ns, NULL};
     host_work(r);
+    enum state before = launch_begins();
     cudaLaunchKernel((const void *)kernels[k].stub, (dim3){(unsigned)(kernels[k].blocks * factor), 1, 1},
                      (dim3){256, 1, 1}, args, 0, r->compute);
+    launch_ended(before);
 }
 
 /* columns: of the weight, `inner`: what is summed over. */
@@ -91,8 +105,10 @@ static void product(struct rank *r, int columns, int inner)
     if (fault_here(r, FAULT_MFU))
         tokens = 1280; /* as long as before, by the share of the peak that main.c lets products reach */
     host_work(r);
+    enum state before = launch_begins();
     cublasGemmEx(r->blas, 0, 0, columns, tokens, inner, 0, 0, BF16, columns, 0, BF16, inner, 0, 0, BF16, columns,
                  COMPUTE_32F, -1);
+    launch_ended(before);
     r->step_flop += 2ull * (uint64_t)columns * (uint64_t)tokens * (uint64_t)inner;
     count++;
 }

@@ -54,6 +54,7 @@ struct sim_settings {
     double gemm_reached;  /* share of it that a large product reaches: SIM_GEMM_REACHED, 0.7 */
     uint64_t launch_ns;   /* from the call to the device: SIM_LAUNCH_NS, 3000 */
     unsigned queue_depth; /* launches in flight per stream: SIM_QUEUE_DEPTH, 1024 */
+    bool blocking;        /* CUDA_LAUNCH_BLOCKING: a launch returns when its kernel has ended */
     const char *dir;      /* SIM_DIR: memory accounting shared by processes */
 };
 SIM_EXPORT const struct sim_settings *sim_settings(void);

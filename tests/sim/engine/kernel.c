@@ -125,7 +125,12 @@ static int launch(struct sim_stream *s, const char *name, const struct sim_launc
     struct sim_call *call = sim_call_current();
     if (call)
         call->symbol = name;
-    return sim_queue(s, op);
+    struct sim_op *awaited = sim_settings()->blocking && !sim_capturing(s) ? sim_op_ref(op) : NULL;
+    int error = sim_queue(s, op);
+    if (awaited && !error)
+        sim_op_wait(awaited);
+    sim_op_unref(awaited);
+    return error;
 }
 
 int sim_launch(struct sim_stream *s, struct sim_function *f, const struct sim_launch *l, void **args)

@@ -40,6 +40,7 @@ static void read_settings(void)
     settings.peer_rate = number("SIM_PEER_GBS", 300) * 1e9;
     settings.peak_flops = number("SIM_PEAK_TFLOPS", 989) * 1e12;
     settings.gemm_reached = number("SIM_GEMM_REACHED", 0.7);
+    settings.blocking = number("CUDA_LAUNCH_BLOCKING", 0) != 0;
     settings.launch_ns = (uint64_t)number("SIM_LAUNCH_NS", 3000);
     settings.queue_depth = (unsigned)number("SIM_QUEUE_DEPTH", 1024);
     settings.dir = text_of("SIM_DIR", NULL);
