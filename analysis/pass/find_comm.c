@@ -132,7 +132,9 @@ static void find_slow(struct look *look)
     set_class(finding, class);
     finding_set_rate(finding, "expected", class->expected);
     finding_evidence(finding, "rate");
-    look->cause = "comm-slow";
+    if (look->cause)
+        finding_caused_by(finding, look->cause);
+    look->cause = look->cause ? look->cause : "comm-slow";
 }
 
 /* ---- small-messages ----------------------------------------------------------------------- */
@@ -292,6 +294,17 @@ static void find_desync(struct look *look)
     finding_other(finding, "");
 }
 
+/* What find_nccl has found to be wrong with connections, the gravest first. */
+static const char *slow_connection(const struct report *report)
+{
+    static const char *const ids[] = {"nccl-socket-fallback", "nccl-socket-only", "nvlink-missing",
+                                      "p2p-disabled",         "nccl-gdr-off",     "nccl-hca-mismatch"};
+    for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+        if (finding_is_raised(report, ids[i]))
+            return ids[i];
+    return NULL;
+}
+
 static int finish(void *arg, struct report *report)
 {
     struct look look = {.job = ((struct finder *)arg)->job, .report = report};
@@ -301,8 +314,7 @@ static int finish(void *arg, struct report *report)
     take_ranks(&look);
     if (look.window_ns <= 0 || !judge_clocks(report, look.transfer_ns / look.windows))
         return 0;
-    if (finding_is_raised(report, "nccl-socket-fallback"))
-        look.cause = "nccl-socket-fallback";
+    look.cause = slow_connection(report);
     find_slow(&look);
     find_small(&look);
     find_overlap(&look);
