@@ -2,6 +2,7 @@
 # Another profiler plugin behind ours: it is told what NCCL would tell it, in its own version, by its own handles.
 . "${0%/*}/../lib/tap.sh"
 . "${0%/*}/../lib/events.sh"
+export LTTNG_UST_REGISTER_TIMEOUT=10000 # on a busy machine too, what is wanted is known when the job begins
 job=$O/tests/plugin/nccl_job plugin=$O/libnccl-profiler-trshim.so
 build() { # FILE FLAGS...
     out=$1

@@ -3,6 +3,7 @@
 # the same calls, and alone; and with what real NCCL does to plugins: foreign pointers, stops that never come.
 . "${0%/*}/../lib/tap.sh"
 . "${0%/*}/../lib/events.sh"
+export LTTNG_UST_REGISTER_TIMEOUT=10000 # on a busy machine too, what is wanted is known when the job begins
 command -v lttng-sessiond >/dev/null || skip_all "lttng-sessiond is not installed (make deps)"
 job=$O/tests/sim/nccl_job
 [ -x "$job" ] || skip_all "the simulated NCCL is not built (make sim)"
