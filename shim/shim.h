@@ -61,6 +61,7 @@ enum shim_gate {
 /* What a communicator of NCCL says of itself. */
 struct shim_nccl_asked {
     int32_t rank, nranks, device;
+    int32_t version; /* as ncclGetVersion has it; 0 unknown */
 };
 
 /* What the preload hands to the core. */

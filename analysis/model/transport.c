@@ -380,13 +380,19 @@ static int on_warn(struct transport_host *host, const struct tr_nccl_warn *warn)
     return 0;
 }
 
+bool transport_same_version(const char *a, const char *b)
+{
+    size_t len = strcspn(a, "+");
+    return len == strcspn(b, "+") && strncmp(a, b, len) == 0;
+}
+
 static int on_attr(struct transport_host *host, const struct tr_attr *attr)
 {
     if (strncmp(attr->key, "env.NCCL_", 9) == 0 || strcmp(attr->key, "env.CUDA_LAUNCH_BLOCKING") == 0)
         return keep_env(host, attr->key + 4, attr->value);
     if (strcmp(attr->key, "version.nccl") != 0)
         return 0;
-    if (host->version && strcmp(host->version, attr->value) != 0)
+    if (host->version && !transport_same_version(host->version, attr->value))
         return keep(&host->other_version, attr->value);
     return keep(&host->version, attr->value);
 }

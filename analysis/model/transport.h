@@ -93,6 +93,9 @@ const char *transport_env(const struct transport_host *host, const char *name);
 /* The net plugin that the user asks for and the host does not have; NULL: none is asked for, or it is there. */
 const char *transport_plugin_asked(const struct transport_host *host);
 
+/* Whether two versions of NCCL are the same, for whichever CUDA: "2.28.9" is "2.28.9+cuda13.0". */
+bool transport_same_version(const char *a, const char *b);
+
 static inline bool transport_is_net(const struct transport_edge *edge)
 {
     return edge->kind[0] == 'N';

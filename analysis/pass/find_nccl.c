@@ -487,12 +487,6 @@ static void find_env(const struct transport *t, struct report *report)
         }
 }
 
-static bool same_version(const char *a, const char *b)
-{
-    size_t len = strcspn(a, "+");
-    return len == strcspn(b, "+") && strncmp(a, b, len) == 0;
-}
-
 static void find_versions(const struct transport *t, struct report *report)
 {
     const struct transport_host *first = NULL;
@@ -505,7 +499,7 @@ static void find_versions(const struct transport *t, struct report *report)
             continue;
         first = first ? first : host;
         before = before ? before : first->version;
-        if (same_version(before, version))
+        if (transport_same_version(before, version))
             continue;
         struct finding *finding = finding_raise(report, "version-mismatch", NULL, SEVERITY_HIGH, 0.95);
         finding_add_host(finding, other->name);

@@ -76,8 +76,29 @@ static void send_environment(void)
     }
 }
 
+static _Atomic int32_t nccl_version; /* 0: no communicator was made yet */
+
+static void send_nccl(int32_t version)
+{
+    char text[32];
+    int major = version / 10000, minor = version / 100 % 100; /* since 2.9; 2408 was 2.4.8 */
+    if (version < 10000)
+        major = version / 1000, minor = version / 100 % 10;
+    snprintf(text, sizeof(text), "%d.%d.%d", major, minor, version % 100);
+    send("version.nccl", text);
+}
+
+void attributes_send_nccl(int32_t version)
+{
+    if (version > 0 && atomic_exchange(&nccl_version, version) != version)
+        send_nccl(version);
+}
+
 static void send_versions(void)
 {
+    int32_t nccl = atomic_load(&nccl_version);
+    if (nccl)
+        send_nccl(nccl);
     struct utsname u;
     send("version.glibc", gnu_get_libc_version());
     if (uname(&u) == 0)

@@ -4,6 +4,7 @@
  * that is told inside it finds who it belongs to. In a group NCCL writes the communicators at the group's end. */
 #include <stdio.h>
 
+#include "shim/core/attributes.h"
 #include "shim/core/calls.h"
 #include "shim/core/nccl.h"
 #include "shim/core/nccl_code.h"
@@ -54,6 +55,7 @@ void nccl_comm_ask(struct nccl_comm *comm, const void *address, const void *call
     atomic_store(&comm->nranks, asked.nranks);
     comm->device = asked.device;
     atomic_store(&comm->sent_epoch, 0);
+    attributes_send_nccl(asked.version);
 }
 
 /* In a call that has come back, or in a group that has ended. */

@@ -44,7 +44,12 @@ bool nccl_ask(const void *comm, const void *caller, struct shim_nccl_asked *ret)
     static struct library_hook rank = {.library = LIBRARIES, .name = "ncclCommUserRank"};
     static struct library_hook count = {.library = LIBRARIES, .name = "ncclCommCount"};
     static struct library_hook device = {.library = LIBRARIES, .name = "ncclCommCuDevice"};
+    static struct library_hook version = {.library = LIBRARIES, .name = "ncclGetVersion"};
+    int (*get_version)(int *) = (int (*)(int *))library_real(&version, caller);
     int32_t is_wrong = 0;
+    ret->version = 0;
+    if (get_version && get_version(&ret->version) != 0)
+        ret->version = 0;
     return ask(&error, comm, caller, &is_wrong) && !is_wrong && ask(&rank, comm, caller, &ret->rank) &&
            ask(&count, comm, caller, &ret->nranks) && ask(&device, comm, caller, &ret->device);
 }

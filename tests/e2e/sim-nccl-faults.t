@@ -21,6 +21,7 @@ docker       | nccl-wrong-ifname              | nccl-wrong-ifname    | node-0 no
 plugin       | nccl-net-plugin-failed         | nccl-net-plugin-failed | node-0 node-1 |                          | --steps 12
 topology     | nccl-topology:rank=2           | nccl-topology        | node-1 |                                   | --steps 12
 ports        | ib-errors:rank=1               | ib-errors            | node-0 |                                   | --steps 12
+versions     | version-mismatch:rank=3        | version-mismatch     | node-0 node-1 |                            | --steps 12
 blocking     | harmful-env:size=1             | harmful-env          | node-0 node-1 |                            | --steps 12
 nvlink       | nvlink-missing:rank=1          | nvlink-missing       | node-0 | comm-bound                        | --steps 12 --ranks 8
 p2p          | p2p-disabled                   | p2p-disabled         | node-0 node-1 | comm-bound harmful-env     | --steps 12
