@@ -165,23 +165,36 @@ static int count_call(struct coll_stats *stats, const struct instance *instance,
     return 0;
 }
 
-/* What the plugin says apart of a call that the hook told already: how it ran. */
+#define SUPPLEMENT_MAX 1024
+
+/* The earliest of the thread's latest calls that is of this communicator and operation, and of which nobody has told
+ * how it ran; NULL none. Calls of one launch share their bundle. */
+static struct instance *untold(const struct lane_thread *thread, const struct comm_handle *handle, uint8_t op)
+{
+    size_t i = thread->nr - thread->head > SUPPLEMENT_MAX ? thread->nr - SUPPLEMENT_MAX : thread->head;
+    const struct comm_bundle *last = NULL;
+    for (; i < thread->nr; last = thread->calls[i++].bundle) {
+        const struct comm_bundle *bundle = thread->calls[i].bundle;
+        for (size_t j = 0; bundle != last && j < bundle->nr; j++)
+            if (bundle->parts[j].handle == handle && bundle->parts[j].op == op && !bundle->parts[j].instance->algo)
+                return bundle->parts[j].instance;
+    }
+    return NULL;
+}
+
+/* What the plugin says apart of a call that the hook told already: how it ran. It comes soon after the call. */
 static int supplement(const struct comm_lane *lane, struct coll_stats *stats, const struct comm_handle *handle,
                       const struct tr_coll *coll)
 {
-    for (struct lane_thread *thread = lane->threads; thread; thread = thread->next)
-        for (size_t i = thread->head; i < thread->nr; i++)
-            for (size_t j = 0; j < thread->calls[i].bundle->nr; j++) {
-                const struct comm_part *part = &thread->calls[i].bundle->parts[j];
-                struct instance *instance = part->instance;
-                if (part->handle != handle || part->op != coll->op || instance->algo)
-                    continue;
-                instance->algo = coll->algo;
-                instance->proto = coll->proto;
-                instance->channels = coll->channels;
-                return count_call(stats, instance, coll, false);
-            }
-    return 0;
+    struct instance *instance = NULL;
+    for (const struct lane_thread *thread = lane->threads; thread && !instance; thread = thread->next)
+        instance = untold(thread, handle, coll->op);
+    if (!instance)
+        return 0;
+    instance->algo = coll->algo;
+    instance->proto = coll->proto;
+    instance->channels = coll->channels;
+    return count_call(stats, instance, coll, false);
 }
 
 int comm_lane_call(struct comm_lane *lane, struct instances *instances, struct coll_stats *stats,
