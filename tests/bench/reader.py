@@ -1,7 +1,7 @@
 """reader.py - how fast traces are read: ours against babeltrace2's own reader with a muxer and a sink that does nothing.
 
-make_trace writes one trace of BENCH_EVENTS events (default 10 M: two CPUs, mostly reads and waits). Each program reads
-all of it, in turns. Events per second of CPU time count all processes of a program; memory is its largest process."""
+make_trace writes one trace of BENCH_EVENTS events (default 10 M: two CPUs, mostly reads and waits) and one of as many
+kernels in batches. Each program reads all of it, in turns. Events per second of CPU time count all processes of a program; memory is its largest process."""
 
 import os
 import subprocess
@@ -29,10 +29,14 @@ def has_report(ctx):
 
 
 def measure(ctx):
+    return read(ctx, "") + read(ctx, " of kernels in batches", "--kernels")
+
+
+def read(ctx, what, *options):
     events = int(os.environ.get("BENCH_EVENTS", "10000000"))
     trace = ctx.new_dir()
     subprocess.run([os.path.join(ctx.build, "tests/reader/make_trace"), "--cpus", "2", "--packet", "262144",
-                    "--generate", str(events), trace], check=True)
+                    "--generate", str(events), *options, trace], check=True)
 
     programs = {
         "babeltrace2, dummy sink": (["babeltrace2", "--output-format=dummy", trace], ""),
@@ -52,7 +56,7 @@ def measure(ctx):
     for name, (_, target) in programs.items():
         best = min(results[name])
         ratio = paired_ratio([(b[0], r[0]) for b, r in zip(results[base], results[name])])[0]
-        rows.append({"what": name, "value": events / best[0] / 1e6, "unit": "M/s", "digits": 2, "target": target,
+        rows.append({"what": name + what, "value": events / best[0] / 1e6, "unit": "M/s", "digits": 2, "target": target,
                      "baseline": "" if name == base else f"{1 / ratio:.2f} x {base.split(',')[0]}",
                      "note": f"{events / best[1] / 1e6:.2f} M/s wall, {best[2]:.0f} MiB"})
     return rows

@@ -11,7 +11,8 @@
  *   --skip N       leave the N-th packet of data_0 out of its file, as a full disk or an overrun does (none)
  *   --no-index     no index/ files
  *   --foreign      as if by another provider: events have names this program does not know
- *   --generate N   no input: N events of a training job */
+ *   --generate N   no input: N events of a training job
+ *   --kernels      with it: N kernels in batches instead */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -22,6 +23,7 @@
 #include <sys/stat.h>
 
 #include "analysis/input/text_form.h"
+#include "traces/kernel_batch.h"
 #include "traces/schema.h"
 
 enum { MAX_CPUS = 64, MAX_HOSTS = 16, PACKET_HEAD = 32 + 6 * 8 + 4 };
@@ -46,7 +48,7 @@ static struct {
     unsigned cpus;
     size_t packet;
     uint64_t rotate, skip, generate;
-    bool index, foreign;
+    bool index, foreign, kernels;
 } options = {.cpus = 1, .packet = 4096, .index = true};
 
 static struct host hosts[MAX_HOSTS];
@@ -490,6 +492,35 @@ static void generate(void)
     }
 }
 
+/* Kernels as a GPU's records bring them: two streams, twenty names, ten microseconds apart. */
+static void generate_kernels(void)
+{
+    struct host *host = find_host("node-a");
+    struct kernel_batch batch = {0};
+
+    for (uint64_t i = 0; i < options.generate; i++) {
+        struct tr_kernel kernel = {.pid = 10,
+                                   .tid = 10 + (i % 3 == 0),
+                                   .stream = 7 + (i % 5 == 0),
+                                   .name = 1 + i % 20,
+                                   .correlation = (uint32_t)i + 1,
+                                   .blocks = 132,
+                                   .queued_ns = 1000000000 + i * 10000,
+                                   .start_ns = 1000400000 + i * 10000,
+                                   .dur_ns = 8000};
+        if (kernel_batch_add(&batch, &kernel) != BATCH_ADDED)
+            abort(); /* these fit, and a full batch is sent below */
+        if (batch.nr < KERNEL_BATCH_MAX && i + 1 < options.generate)
+            continue;
+        struct event event = {.kind = EV_kernels, .ts_ns = kernel.start_ns + kernel.dur_ns};
+        event.u.kernels = (struct tr_kernels){.pid = 10, .tid = 10, .base_ns = batch.base_ns};
+        event.u.kernels.groups = (struct tr_seq64){batch.groups, batch.nr_groups * KERNEL_GROUP_WORDS};
+        event.u.kernels.records = (struct tr_seq64){batch.records, batch.nr * KERNEL_RECORD_WORDS};
+        write_event(host, &event);
+        batch.nr = batch.nr_groups = 0;
+    }
+}
+
 static uint64_t number(const char *text)
 {
     char *end;
@@ -506,7 +537,8 @@ static void parse_options(int argc, char **argv)
 {
     static const struct option table[] = {
         {"cpus", 1, NULL, 'c'},     {"packet", 1, NULL, 'p'},  {"rotate", 1, NULL, 'r'},   {"skip", 1, NULL, 's'},
-        {"no-index", 0, NULL, 'i'}, {"foreign", 0, NULL, 'f'}, {"generate", 1, NULL, 'g'}, {0}};
+        {"no-index", 0, NULL, 'i'}, {"foreign", 0, NULL, 'f'}, {"generate", 1, NULL, 'g'},
+        {"kernels", 0, NULL, 'k'},  {0}};
     int key;
 
     while ((key = getopt_long(argc, argv, "", table, NULL)) != -1) {
@@ -524,6 +556,8 @@ static void parse_options(int argc, char **argv)
             options.foreign = true;
         else if (key == 'g')
             options.generate = number(optarg);
+        else if (key == 'k')
+            options.kernels = true;
         else
             exit(2);
     }
@@ -537,7 +571,9 @@ static void parse_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
     parse_options(argc, argv);
-    if (options.generate)
+    if (options.generate && options.kernels)
+        generate_kernels();
+    else if (options.generate)
         generate();
     else
         take_text(stdin);
