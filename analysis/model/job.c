@@ -179,6 +179,12 @@ const char *process_attr(const struct process *process, const char *key)
     return NULL;
 }
 
+bool process_is_unseen(const struct process *process)
+{
+    const char *hooks = process_attr(process, "recorder.hooks");
+    return hooks && strcmp(hooks, "none") == 0;
+}
+
 struct name *job_name(const struct job *job, const struct process *process, uint32_t id)
 {
     unsigned depth = 0;

@@ -234,6 +234,9 @@ bool process_descends(const struct process *process, const struct process *ances
 const struct gpu_info *process_gpu(const struct process *process, uint32_t device); /* NULL unknown */
 const char *process_attr(const struct process *process, const char *key);           /* its own or its parents'; NULL */
 
+/* Only NCCL's profiler plugin was in it: what it did besides is not known. */
+bool process_is_unseen(const struct process *process);
+
 /* Point i of those not consumed yet. */
 uint64_t rank_point(const struct rank *rank, size_t i);
 void rank_points_drop(struct rank *rank, size_t nr);

@@ -39,6 +39,8 @@ static int finish(void *arg, struct report *report)
         return 0;
     if (!job->nr_ranks && job->first && job->first->logged)
         return report_note(report, "logs", NULL);
+    if (job->nr_ranks && process_is_unseen(job->ranks[0]->process))
+        return report_note(report, "plugin-only", NULL);
     if (job->found == ANCHORS_run)
         return report_note(report, "no-steps", NULL);
     if (job->method == ANCHORS_run) {

@@ -179,6 +179,8 @@ void attributes_send(void)
 {
     if (!lttng_ust_tracepoint_enabled(trshim, attr))
         return;
+    /* With NCCL's profiler plugin alone nothing else of the process is seen. */
+    send("recorder.hooks", process.preload->nccl_ask ? "all" : "none");
     send_environment();
     send_versions();
     send_affinity();
