@@ -194,7 +194,8 @@ static void write_metadata(const char *path, const struct host *host)
 
 static void *put(void *at, const void *bytes, size_t len)
 {
-    memcpy(at, bytes, len);
+    if (len) /* an empty sequence has no bytes to point at */
+        memcpy(at, bytes, len);
     return (uint8_t *)at + len;
 }
 
