@@ -201,7 +201,7 @@ check-tsan: ## the same under ThreadSanitizer
 	$(Q)+$(MAKE) --no-print-directory SAN=thread DEPS=no O=$(O)/thread run-san
 run-san: $(O)/trshim $(UNIT_BINS) $(PLUGIN_BINS) $(filter $(O)/tests/reader/%,$(HELPER_BINS))
 	$(Q)ASAN_OPTIONS=detect_leaks=1:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	    TSAN_OPTIONS=halt_on_error=1:atexit_sleep_ms=0 $(PROVE) $(if $(filter thread,$(SAN)),$(TSAN_TESTS),$(SAN_TESTS))
+	    TSAN_OPTIONS=halt_on_error=1:atexit_sleep_ms=0 $(PROVE) -j $(shell nproc) $(if $(filter thread,$(SAN)),$(TSAN_TESTS),$(SAN_TESTS))
 
 # ---- A first look, and measurements -----------------------------------------------------------------------------
 .PHONY: demo run-demo bench

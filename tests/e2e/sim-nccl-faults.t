@@ -57,12 +57,34 @@ PY
 
 need_node
 names=$(printf '%s\n' "$settings" | sed -n 's/ *|.*//p')
-for name in ${*:-$names}; do
+names=${*:-$names}
+
+job() {
+    local fault options
+    fault=$(column "$1" 1)
+    read -ra options <<<"$(column "$1" 5)"
+    run "$1" --ranks 4 --hosts 2 --seed "${SIM_SEED:-0}" --checkpoint-every 0 ${fault:+--fault "$fault"} "${options[@]}"
+}
+# Short runs are judged by what NCCL logs, not by their times: two at once, since they mostly sleep.
+is_short() { case $(column "$1" 5) in *"--steps 12"*) return 0 ;; *) return 1 ;; esac; }
+running=0
+for name in $names; do
+    is_short "$name" || continue
+    { job "$name" >"$scratch/$name.said" 2>&1; echo $? >"$scratch/$name.status"; } &
+    running=$(((running + 1) % 2))
+    [ "$running" -ne 0 ] || wait
+done
+wait
+ran() { [ "$(cat "$scratch/$1.status")" -eq 0 ] || { cat "$scratch/$1.said"; false; }; }
+
+for name in $names; do
     [ -n "$(column "$name" 2)" ] || { fail "no setting $name"; continue; }
     fault=$(column "$name" 1)
-    read -ra options <<<"$(column "$name" 5)"
-    ok "$name: the job runs and is recorded" run "$name" --ranks 4 --hosts 2 --seed "${SIM_SEED:-0}" --checkpoint-every 0 \
-        ${fault:+--fault "$fault"} "${options[@]}"
+    if is_short "$name"; then
+        ok "$name: the job runs and is recorded" ran "$name"
+    else
+        ok "$name: the job runs and is recorded" job "$name"
+    fi
     ok "$name: ${fault:-nothing} is found" found "$name"
 done
 # The one fault with which the job cannot start.
