@@ -115,7 +115,8 @@ struct shim_core {
     bool (*enter)(struct shim_tls *tls);
     /* true: a fork child that has done nothing yet but close and exec; leave it alone, waking LTTng costs 10 ms */
     bool (*untouched_child)(void);
-    /* The thread is about to make a call that may block: for the watchdog. */
+    /* The thread is about to make a call that may block: for the watchdog. Kinds cuda and nccl lie around other calls
+     * and are ended, by cuda_call or by start_ns 0. */
     void (*blocking)(struct shim_tls *tls, enum tr_wait_kind kind, uint64_t key, uint64_t start_ns);
 
     /* File descriptors: what is behind fd is looked up once and kept until fd_forget(). */

@@ -188,6 +188,8 @@ static void raise_to(uint32_t *at, uint32_t to)
         *at = to;
 }
 
+static void close_open(struct hang *hang, struct hang_member *member, const struct tr_open_coll *like);
+
 static int on_open(struct hang *hang, const struct event *event)
 {
     const struct tr_open_coll *row = &event->u.open_coll;
@@ -195,6 +197,10 @@ static int on_open(struct hang *hang, const struct event *event)
 
     if (!member)
         return 0;
+    if (row->done) {
+        close_open(hang, member, row);
+        return 0;
+    }
     struct hang_open *open = (struct hang_open *)hang_open_of(member, row);
     if (open) { /* told again while it lasts */
         open->call.age_ns = row->age_ns;

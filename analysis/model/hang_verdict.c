@@ -310,9 +310,24 @@ static int by_call(const void *a, const void *b)
     return x->ordinal != y->ordinal ? (x->ordinal < y->ordinal ? -1 : 1) : x->rank->number - y->rank->number;
 }
 
+/* A process that did not say its rank goes by its place in the largest communicator. */
+static void number(struct hang_rank *rank)
+{
+    size_t nr_most = 0;
+
+    for (const struct hang_member *member = rank->number < 0 ? rank->members : NULL; member; member = member->of_rank)
+        if (member->group->nr_members > nr_most) {
+            nr_most = member->group->nr_members;
+            rank->number = (int)member->place;
+        }
+}
+
 int hang_judge(struct hang *hang)
 {
     int rc = 0;
+
+    for (struct hang_rank *rank = hang->ranks; rank; rank = rank->next)
+        number(rank);
 
     for (struct hang_rank *rank = hang->ranks; rank && rc == 0; rank = rank->next)
         rc = rank->opens ? set_wait(hang, rank) : 0;

@@ -22,6 +22,8 @@ void call_cuda_device(struct shim_call *call, int device)
 void call_cuda(struct shim_call *call, enum tr_cuda_act act, int err)
 {
     struct thread *t = thread_of(call);
+    if (!call->tls->in_nccl)
+        atomic_store_explicit(&t->api_start_ns, 0, memory_order_relaxed);
     gpu_start();
     struct burst b = {.key = (uint32_t)err,
                       .start_ns = call->start_ns,

@@ -256,6 +256,18 @@ void gpu_tend(bool resend)
     send_lost(resend);
 }
 
+static atomic_bool told_to_the_end;
+
+bool gpu_is_told(void)
+{
+    return atomic_load(&state) == ON || atomic_load(&told_to_the_end);
+}
+
+uint64_t gpu_told(void)
+{
+    return gpu_records_told();
+}
+
 void gpu_stop(void)
 {
     int on = ON;
@@ -270,6 +282,7 @@ void gpu_stop(void)
     gpu_devices_send(false);
     send_lost(true);
     send_until(end_ns);
+    atomic_store(&told_to_the_end, true);
     tls->frame = frame;
 }
 

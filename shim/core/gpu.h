@@ -23,6 +23,10 @@ void gpu_other(enum cupti_other does, unsigned kind, uint64_t now_ns);
 /* The devices seen so far that have not been told, or all again; by the tender. */
 void gpu_devices_send(bool again);
 
+/* Whether all that runs is told, at present or up to the end; and how much has been, in this process. */
+bool gpu_is_told(void);
+uint64_t gpu_told(void);
+
 /* What is left, at the end of the process. */
 void gpu_stop(void);
 

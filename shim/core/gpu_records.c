@@ -12,6 +12,7 @@
 #include "shim/core/gpu_batch.h"
 #include "shim/core/gpu_launches.h"
 #include "shim/core/name.h"
+#include "shim/core/nccl_open.h"
 
 #define NR_WAITING (1u << 14) /* of what ran, whose call is not known yet */
 
@@ -19,6 +20,7 @@
 static struct waiting {
     uint32_t correlation;
     enum { RAN_KERNEL, RAN_COPY, RAN_SET } what;
+    bool is_nccls;
     bool waited; /* through one gpu_records_settle(): its call came in no buffer of that round */
     union {
         struct tr_kernel kernel;
@@ -88,6 +90,8 @@ static void emit(struct waiting *w, const struct gpu_launch *by)
         k->tid = by->tid;
         k->correlation = w->correlation;
         k->queued_ns = by->start_ns;
+        if (w->is_nccls && by->start_ns)
+            nccl_open_ran(by->tid, by->start_ns);
         gpu_batch_kernel(k);
         break;
     case RAN_COPY:
@@ -158,6 +162,15 @@ static bool has_times(uint64_t start, uint64_t end, uint32_t device)
     return false;
 }
 
+/* ncclDevKernel_..., ncclKernel_..., ncclSymkDevKernel_...; mangled or not. */
+static bool is_nccls(const char *name)
+{
+    if (name[0] == '_' && name[1] == 'Z')
+        for (name += 2; *name >= '0' && *name <= '9'; name++)
+            ;
+    return strncmp(name, "nccl", 4) == 0;
+}
+
 static void kernel(const struct cupti_kernel *r)
 {
     struct gpu_launch by;
@@ -168,6 +181,7 @@ static void kernel(const struct cupti_kernel *r)
     const char *name = r->name ? r->name : "";
     struct waiting w = {.correlation = r->correlation,
                         .what = RAN_KERNEL,
+                        .is_nccls = r->graph == 0 && is_nccls(name),
                         .kernel = {.device = r->device,
                                    .stream = r->stream,
                                    .name = name_of(TR_name_kind_kernel, name, strlen(name)),

@@ -27,6 +27,8 @@ struct nccl_comm {
     atomic_uint same;   /* plugin's: nr of the hook's entry, 0 none */
     atomic_uint plugin; /* hook's: nr of the plugin's entry, 0 none */
     atomic_uint ordinal;
+    atomic_uint finished;   /* 1 + the ordinal of the last collective whose kernel is known to have run (nccl_open.h) */
+    atomic_bool ran;        /* kernels of it are told */
     atomic_uint sent_epoch; /* as of names (name.h) */
 };
 
@@ -55,6 +57,8 @@ void nccl_comm_tie_by_rank(struct nccl_comm *comm);
 void nccl_comm_send(struct nccl_comm *comm, uint32_t tid, bool always);
 void nccl_comm_send_gone(struct nccl_comm *comm, uint32_t tid);
 void nccl_comms_send(uint64_t now); /* by the tender: those that this epoch does not know yet */
+/* Calls fn for each that exists, the hook's entry of two. */
+void nccl_comms_each(void (*fn)(struct nccl_comm *comm, void *arg), void *arg);
 void nccl_comms_after_fork(void);
 
 /* The ordinal of a Send or Recv of this communicator to or from this peer, counted up. */
@@ -66,7 +70,8 @@ struct nccl_pending {
     uint32_t ordinal;
     int32_t peer;
     uint8_t op, type, algo, proto, channels, how;
-    bool told; /* by the plugin, that NCCL launched it */
+    bool told;     /* by the plugin, that NCCL launched it */
+    uint64_t open; /* what nccl_open.h calls it */
     uint64_t count, start_ns;
     const void *send, *recv;
 };

@@ -5,6 +5,7 @@
  * another thread (communicators that do not block, captured graphs) is an event of its own; the analyzer joins it. */
 #include "shim/core/calls.h"
 #include "shim/core/nccl.h"
+#include "shim/core/nccl_open.h"
 
 #define HOW_HOOK 1u
 #define HOW_PLUGIN 2u
@@ -45,6 +46,8 @@ void nccl_thread_release(struct thread *t)
 
 void nccl_thread_ends(struct thread *t)
 {
+    for (uint32_t i = 0; t->nccl && i < t->nccl->nr_calls; i++)
+        nccl_open_returned(&t->nccl->calls[i], 0, true);
     if (t->nccl)
         t->nccl->nr_calls = t->nccl->nr_making = 0; /* in a group that nobody will end */
     nccl_thread_release(t);
@@ -167,6 +170,7 @@ void call_nccl(struct shim_call *call, const struct shim_nccl_call *seen)
     n->seen = *seen;
     n->under_way = n->nr_calls < NCCL_MAX_CALLS ? &n->calls[n->nr_calls++] : &n->alone;
     *n->under_way = describe(seen, comm, call->start_ns);
+    n->under_way->open = nccl_open_begin(n->under_way, t->tid);
 }
 
 static void send_all(struct thread *t, struct nccl_thread *n, uint64_t end_ns, bool failed)
@@ -175,6 +179,7 @@ static void send_all(struct thread *t, struct nccl_thread *n, uint64_t end_ns, b
     for (uint32_t i = 0; i < n->nr_calls; i++) {
         if (failed)
             n->calls[i].how |= HOW_FAILED;
+        nccl_open_returned(&n->calls[i], end_ns, (n->calls[i].how & (HOW_FAILED | HOW_CAPTURED)) != 0);
         send_call(&n->calls[i], t->tid, group, end_ns);
     }
     n->nr_calls = n->nr_beyond = n->group = 0;
@@ -192,6 +197,7 @@ void call_nccl_done(struct shim_call *call, int rc)
         if (rc == NCCL_SUCCESS)
             identify(p, t, &n->seen);
         number(p);
+        nccl_open_accepted(p);
     } else {
         p->how |= HOW_FAILED;
     }
@@ -203,6 +209,7 @@ void call_nccl_done(struct shim_call *call, int rc)
         if (p == &n->alone) { /* its group's end is not waited for */
             nccl_lost(1);
             n->nr_beyond++;
+            nccl_open_returned(p, UINT64_MAX, true);
             send_call(p, t->tid, n->group, UINT64_MAX);
         }
     }
@@ -218,6 +225,8 @@ void call_nccl_group_end(struct shim_call *call, bool dropped, int rc)
     nccl_made_in_group(t, n, dropped ? NCCL_NOT_DONE : rc);
     if (n->nr_calls == 1)
         n->group = 0; /* alone after all */
+    for (uint32_t i = 0; dropped && i < n->nr_calls; i++)
+        nccl_open_returned(&n->calls[i], call->end_ns, true);
     if (dropped)
         n->nr_calls = n->nr_beyond = n->group = 0;
     send_all(t, n, call->end_ns, !nccl_went_well(rc));

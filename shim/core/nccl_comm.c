@@ -218,6 +218,13 @@ uint32_t nccl_peer_ordinal(uint32_t nr, int32_t peer, bool receives)
     return 0;
 }
 
+void nccl_comms_each(void (*fn)(struct nccl_comm *comm, void *arg), void *arg)
+{
+    for (uint32_t i = 0; i < atomic_load(&nr_slots); i++)
+        if (is_live(&comms[i]) && !atomic_load(&comms[i].same))
+            fn(&comms[i], arg);
+}
+
 /* NCCL does not work in a fork child: what is there are its parent's. */
 void nccl_comms_after_fork(void)
 {

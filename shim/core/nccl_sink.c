@@ -6,6 +6,7 @@
 
 #include "shim/core/anchor.h"
 #include "shim/core/nccl.h"
+#include "shim/core/nccl_open.h"
 
 #define MAX_FRONTS 4
 
@@ -155,6 +156,7 @@ void nccl_after_fork(void)
 {
     nccl_comms_after_fork();
     nccl_threads_after_fork();
+    nccl_open_after_fork();
     for (int i = 0; i < MAX_FRONTS; i++) {
         const struct nccl_front *front = atomic_load(&fronts[i]);
         if (front && front->after_fork)

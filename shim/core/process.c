@@ -23,6 +23,7 @@
 #include "shim/core/mounts.h"
 #include "shim/core/name.h"
 #include "shim/core/nccl.h"
+#include "shim/core/nccl_open.h"
 #include "shim/core/options.h"
 #include "shim/core/tender.h"
 
@@ -291,6 +292,7 @@ void process_end(enum tr_exit_how how, int status)
         process_send(TR_proc_how_resend, true);
     gpu_stop();
     nccl_tend(now_ns(), true);
+    (void)nccl_open_watch(now_ns(), true);
     threads_flush();
     struct thread *t = process.preload->tls()->self;
     if (t)

@@ -15,6 +15,7 @@
 #include "shim/core/name.h"
 #include "shim/core/nccl.h"
 #include "shim/core/nccl_code.h"
+#include "shim/core/nccl_open.h"
 #include "shim/core/options.h"
 #include "shim/core/process.h"
 
@@ -37,12 +38,13 @@ static void sample(struct thread *t, void *now)
 /* A call that lasts: told once per TRSHIM_HANG_S. */
 static void watch(struct thread *t, void *now_)
 {
-    uint64_t now = *(uint64_t *)now_, start = atomic_load_explicit(&t->open_start_ns, memory_order_acquire);
+    uint64_t now = *(uint64_t *)now_, api = atomic_load_explicit(&t->api_start_ns, memory_order_acquire);
+    uint64_t start = api ? api : atomic_load_explicit(&t->open_start_ns, memory_order_acquire);
     uint64_t last = atomic_load(&t->reported_ns);
     if (!start || start > now || now - start < options.hang_ns || (last > start && now - last < options.hang_ns))
         return;
-    int kind = atomic_load(&t->open_kind);
-    uint64_t key = atomic_load(&t->open_key), obj = key;
+    int kind = atomic_load(api ? &t->api_kind : &t->open_kind);
+    uint64_t key = api ? 0 : atomic_load(&t->open_key), obj = key;
     uint32_t name = 0;
     if (kind == TR_wait_kind_file || kind == TR_wait_kind_poll || kind == TR_wait_kind_epoll ||
         kind == TR_wait_kind_sock) {
@@ -52,7 +54,7 @@ static void watch(struct thread *t, void *now_)
         if (e && !name)
             name = atomic_load(&e->dir);
     }
-    if (atomic_load(&t->open_start_ns) != start)
+    if (atomic_load(api ? &t->api_start_ns : &t->open_start_ns) != start)
         return; /* it came back meanwhile */
     atomic_store(&t->reported_ns, now);
     name_send(name, t->tid);
@@ -111,6 +113,8 @@ static void *tend(void *arg)
         gpu_tend(false);
         if (options.hang_ns)
             threads_each(watch, &now);
+        if (nccl_open_watch(now, false))
+            process_alarm();
         struct timespec cpu;
         if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
             atomic_store(&own_cpu_ns, (uint64_t)cpu.tv_sec * SECOND + (uint64_t)cpu.tv_nsec);

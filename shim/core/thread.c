@@ -128,6 +128,7 @@ void threads_after_fork(struct shim_tls *tls)
     memset(t->waits, 0, sizeof(t->waits));
     memset(&t->cpu, 0, sizeof(t->cpu));
     atomic_store(&t->open_start_ns, 0);
+    atomic_store(&t->api_start_ns, 0);
     atomic_store(&t->cpu_sampled_ns, 0);
     atomic_store(&t->calls, 0);
 }

@@ -56,6 +56,9 @@ struct thread {
     /* the call it may be blocked in, for the watchdog; start 0: none */
     _Atomic uint64_t open_start_ns, open_key, reported_ns;
     atomic_int open_kind;
+    /* the call of CUDA or NCCL it is in, which may make calls of the kind above; start 0: none */
+    _Atomic uint64_t api_start_ns;
+    atomic_int api_kind;
     atomic_bool trains; /* it passed an anchor: when it stands, training does */
 
     uint64_t last_inblock; /* of getrusage, for device_bytes */

@@ -39,6 +39,13 @@ static uint32_t poster(uint64_t sem)
 void call_blocking(struct shim_tls *tls, enum tr_wait_kind kind, uint64_t key, uint64_t start_ns)
 {
     struct thread *t = tls->self;
+    if (kind == TR_wait_kind_cuda || kind == TR_wait_kind_nccl) {
+        if (kind == TR_wait_kind_cuda && tls->in_nccl)
+            return; /* NCCL's own */
+        atomic_store_explicit(&t->api_kind, kind, memory_order_relaxed);
+        atomic_store_explicit(&t->api_start_ns, start_ns, memory_order_release);
+        return;
+    }
     atomic_store_explicit(&t->open_kind, kind, memory_order_relaxed);
     atomic_store_explicit(&t->open_key, key, memory_order_relaxed);
     atomic_store_explicit(&t->open_start_ns, start_ns, memory_order_release);

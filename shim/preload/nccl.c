@@ -73,10 +73,12 @@ bool nccl_ask(const void *comm, const void *caller, struct shim_nccl_asked *ret)
         (void)library;                                                                                                 \
         before;                                                                                                        \
         shim_tls.in_nccl = 1;                                                                                          \
+        core->blocking(c.tls, TR_wait_kind_nccl, 0, c.start_ns);                                                       \
         hook_out(&c);                                                                                                  \
         int rc = call args;                                                                                            \
         hook_leave(&c);                                                                                                \
         shim_tls.in_nccl = 0;                                                                                          \
+        core->blocking(c.tls, TR_wait_kind_nccl, 0, 0);                                                                \
         after;                                                                                                         \
         hook_done(&c);                                                                                                 \
         return rc;                                                                                                     \
@@ -98,6 +100,7 @@ bool nccl_ask(const void *comm, const void *caller, struct shim_nccl_asked *ret)
         bool ends = (change) < 0 && tls->nccl_depth == 1 && tls->nccl_pending && core && hook_enter(&c);               \
         if (ends) {                                                                                                    \
             tls->in_nccl = 1;                                                                                          \
+            core->blocking(tls, TR_wait_kind_nccl, 0, c.start_ns);                                                     \
             hook_out(&c);                                                                                              \
         }                                                                                                              \
         int rc = call args;                                                                                            \
@@ -106,6 +109,7 @@ bool nccl_ask(const void *comm, const void *caller, struct shim_nccl_asked *ret)
         if (ends) {                                                                                                    \
             hook_leave(&c);                                                                                            \
             tls->in_nccl = 0;                                                                                          \
+            core->blocking(tls, TR_wait_kind_nccl, 0, 0);                                                              \
             core->nccl_group_end(&c, dropped, rc);                                                                     \
             hook_done(&c);                                                                                             \
         }                                                                                                              \

@@ -1,7 +1,8 @@
 /* nccl_job.c - a job of a few ranks for tests in shell: nccl_job RANKS HOSTS CALL[:COUNT[:TIMES]]...
  * CALL is a collective, SendRecv (to the next, from the one before), Group (two AllReduce), Split (halves by host, one
  * AllGather there), Single (a communicator of one rank), Tagged (an AllReduce with a
- * user's tag) or Graph (an AllReduce captured once, played TIMES times).
+ * user's tag), Graph (an AllReduce captured once, played TIMES times) or Absent (an AllReduce that the last rank stays
+ * out of; after TIMES seconds all die).
  * Ranks are processes; their hosts have the names node-0, ... and are told apart by NCCL_HOSTID. Prints one line for
  * each kernel: what really happened. Exits with 1 if a call failed. */
 #include <sched.h>
@@ -91,6 +92,15 @@ static void tagged(size_t n)
     MUST(ncclAllReduceConfig(buffer, buffer, n, ncclFloat32, ncclSum, comm, stream, &config));
 }
 
+static void absent(size_t n, int seconds)
+{
+    alarm((unsigned)seconds);
+    if (rank == nr_ranks - 1)
+        sleep((unsigned)seconds * 2);
+    MUST(ncclAllReduce(buffer, buffer, n, ncclFloat32, ncclSum, comm, stream));
+    MUST(cudaStreamSynchronize(stream));
+}
+
 static void collective(const char *name, size_t n)
 {
     void *b = buffer;
@@ -136,6 +146,10 @@ static void call(const char *what, int hosts)
     sscanf(what, "%31[^:]:%llu:%d", name, &count, &times);
     if (strcmp(name, "Graph") == 0) {
         graph(count, times);
+        return;
+    }
+    if (strcmp(name, "Absent") == 0) {
+        absent(count, times);
         return;
     }
     for (int i = 0; i < times; i++) {
