@@ -7,7 +7,8 @@
 #include "analysis/cmd/cmd.h"
 
 static const struct command *const commands[] = {
-    &cmd_record, &cmd_start, &cmd_stop, &cmd_level, &cmd_snapshot, &cmd_status, &cmd_report, &cmd_events, &cmd_doctor,
+    &cmd_record, &cmd_start,  &cmd_stop,    &cmd_level,  &cmd_snapshot,
+    &cmd_status, &cmd_report, &cmd_compare, &cmd_events, &cmd_doctor,
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))

@@ -14,7 +14,7 @@ struct command {
 };
 
 extern const struct command cmd_record, cmd_start, cmd_stop, cmd_level, cmd_snapshot, cmd_status, cmd_report,
-    cmd_events, cmd_doctor;
+    cmd_compare, cmd_events, cmd_doctor;
 
 /* The exit status of an error: the user's input, or the world, not the job's own status. */
 #define CMD_ERROR 2

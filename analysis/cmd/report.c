@@ -49,9 +49,8 @@ static const char *title(struct report *report, char *const *paths, size_t nr_pa
     return title;
 }
 
-/* Returns 0 with *ret_report, or -errno with *ret_error (owned by the caller; NULL when memory ran out). */
-static int make_report(char *const *paths, size_t nr_paths, const struct options *options, enum lang lang,
-                       struct report **ret_report, char **ret_error)
+int report_make(char *const *paths, size_t nr_paths, const struct options *options, enum lang lang,
+                struct report **ret_report, char **ret_error)
 {
     struct report *report = NULL;
     struct trace *trace = NULL;
@@ -86,7 +85,7 @@ int report_print_card(const char *dir, FILE *out)
         return rc;
     setlocale(LC_CTYPE, "");
     enum lang lang = lang_default();
-    rc = make_report(&path, 1, &(struct options){0}, lang, &report, &error);
+    rc = report_make(&path, 1, &(struct options){0}, lang, &report, &error);
     free(path);
     if (rc) {
         fprintf(out, "%s\n", error ? error : strerror(-rc));
@@ -282,7 +281,7 @@ static int run(int argc, char **argv)
     progress_init(&progress, stderr);
     arguments.options.progress = progress_show;
     arguments.options.progress_arg = &progress;
-    int rc = make_report(arguments.paths, arguments.nr_paths, &arguments.options, arguments.lang, &report, &error);
+    int rc = report_make(arguments.paths, arguments.nr_paths, &arguments.options, arguments.lang, &report, &error);
     progress_done(&progress);
     if (rc) {
         int status = cmd_error("%s", error ? error : strerror(-rc));

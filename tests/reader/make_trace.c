@@ -537,9 +537,9 @@ static uint64_t number(const char *text)
 static void parse_options(int argc, char **argv)
 {
     static const struct option table[] = {
-        {"cpus", 1, NULL, 'c'},     {"packet", 1, NULL, 'p'},  {"rotate", 1, NULL, 'r'},   {"skip", 1, NULL, 's'},
-        {"no-index", 0, NULL, 'i'}, {"foreign", 0, NULL, 'f'}, {"generate", 1, NULL, 'g'},
-        {"kernels", 0, NULL, 'k'},  {0}};
+        {"cpus", 1, NULL, 'c'},     {"packet", 1, NULL, 'p'},   {"rotate", 1, NULL, 'r'},
+        {"skip", 1, NULL, 's'},     {"no-index", 0, NULL, 'i'}, {"foreign", 0, NULL, 'f'},
+        {"generate", 1, NULL, 'g'}, {"kernels", 0, NULL, 'k'},  {0}};
     int key;
 
     while ((key = getopt_long(argc, argv, "", table, NULL)) != -1) {
