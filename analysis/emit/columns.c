@@ -55,7 +55,7 @@ static const struct column breakdown[] = {
     PART(comm_wait, comm_wait, 0) PART(comm_transfer, comm_transfer, 0) PART(pp_bubble, none, 0) PART(comm_overlapped, none, 0)
     CLASS_SHARE(copy_exposed, 4) CLASS_SHARE(dataloader, 0) CLASS_SHARE(checkpoint, 1) CLASS_SHARE(sync, 3)
     CLASS_SHARE(host, 2) CLASS_SHARE(other, 1)
-    PART(dataloader_host_wait, none, 0)
+    PART(dataloader_host_wait, none, 0) PART(comm_known, none, 0)
     JSON(R, steps) JSON(R, window_ns)
 #undef PART
 #undef CLASS_SHARE

@@ -90,10 +90,17 @@ struct report_breakdown {
     uint64_t steps;   /* windows summed */
     bool all_windows; /* no steady window: warm-up and incomplete ones are summed */
     uint64_t window_ns;
-    int64_t class_ns[BC_MAX];                                                 /* sums to window_ns */
-    int64_t comm_wait_ns, comm_transfer_ns, pp_bubble_ns, comm_overlapped_ns; /* TR_UNKNOWN if so in any window */
+    int64_t class_ns[BC_MAX];                             /* sums to window_ns */
+    int64_t comm_wait_ns, comm_transfer_ns, pp_bubble_ns; /* TR_UNKNOWN: see REPORT_COMM_KNOWN */
+    int64_t comm_overlapped_ns;                           /* TR_UNKNOWN if so in any window */
     int64_t dataloader_host_wait_ns;
+    /* Windows whose exposed communication is split: their length, and what is known of them. */
+    int64_t comm_known_ns, known_exposed_ns, known_wait_ns, known_bubble_ns;
 };
+
+/* Exposed communication is split in the sums when it is in windows of this share of the time; the others are taken to
+ * be like them. */
+#define REPORT_COMM_KNOWN 0.9
 
 struct report_io {
     const char *mount; /* mount point, NULL for a peer */

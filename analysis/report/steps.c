@@ -82,15 +82,37 @@ static int64_t add_known(int64_t sum, int64_t value)
     return sum == TR_UNKNOWN || value == TR_UNKNOWN ? TR_UNKNOWN : sum + value;
 }
 
+static int64_t scale(int64_t part, int64_t known, int64_t all)
+{
+    return known == all ? part : (int64_t)llround((double)part / (double)known * (double)all);
+}
+
+/* One window that nobody can split must not make the sum unknown. */
+static void add_split(struct report_breakdown *sum, const struct report_step *row)
+{
+    int64_t exposed_ns = sum->class_ns[BC_comm_exposed];
+    if (row->comm_wait_ns != TR_UNKNOWN) {
+        sum->comm_known_ns += (int64_t)(row->end_ns - row->start_ns);
+        sum->known_exposed_ns += row->class_ns[BC_comm_exposed];
+        sum->known_wait_ns += row->comm_wait_ns;
+        sum->known_bubble_ns += row->pp_bubble_ns;
+    }
+    sum->comm_wait_ns = sum->comm_transfer_ns = sum->pp_bubble_ns = TR_UNKNOWN;
+    bool known = sum->comm_known_ns > 0 && (double)sum->comm_known_ns >= REPORT_COMM_KNOWN * (double)sum->window_ns;
+    if (!known || (!sum->known_exposed_ns && exposed_ns))
+        return;
+    sum->comm_wait_ns = scale(sum->known_wait_ns, sum->known_exposed_ns, exposed_ns);
+    sum->pp_bubble_ns = scale(sum->known_bubble_ns, sum->known_exposed_ns, exposed_ns);
+    sum->comm_transfer_ns = exposed_ns - sum->comm_wait_ns;
+}
+
 static void breakdown_add(struct report_breakdown *sum, const struct report_step *row)
 {
     sum->steps++;
     sum->window_ns += row->end_ns - row->start_ns;
     for (int c = 0; c < BC_MAX; c++)
         sum->class_ns[c] += row->class_ns[c];
-    sum->comm_wait_ns = add_known(sum->comm_wait_ns, row->comm_wait_ns);
-    sum->comm_transfer_ns = add_known(sum->comm_transfer_ns, row->comm_transfer_ns);
-    sum->pp_bubble_ns = add_known(sum->pp_bubble_ns, row->pp_bubble_ns);
+    add_split(sum, row);
     sum->comm_overlapped_ns = add_known(sum->comm_overlapped_ns, row->comm_overlapped_ns);
     sum->dataloader_host_wait_ns = add_known(sum->dataloader_host_wait_ns, row->dataloader_host_wait_ns);
 }

@@ -19,7 +19,7 @@ PARTS = ["comm_wait", "comm_transfer", "pp_bubble", "comm_overlapped"]
 
 STEP = {"step": U, "rank": optional(U), "warmup": B, "incomplete": B, "start_ns": U, "end_ns": U, "flop": optional(R), "kernels": optional(U), "launch_latency_ns": optional(R), "queue_depth": optional(R),
         "dataloader_host_wait_ns": optional(U), **{c + "_ns": U for c in CLASSES}, **{p + "_ns": optional(U) for p in PARTS}}
-SHARES = {"steps": U, "window_ns": U, "dataloader_host_wait": optional(R), **{c: R for c in CLASSES},
+SHARES = {"steps": U, "window_ns": U, "dataloader_host_wait": optional(R), "comm_known": optional(R), **{c: R for c in CLASSES},
           **{p: optional(R) for p in PARTS}}
 SCHEMA = {
     "schema": T,
