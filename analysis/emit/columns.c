@@ -184,7 +184,8 @@ static const struct column transports[] = {
     TEXT(R, comm, NONE, communicator, 3) JSON(R, host) TEXT(R, peer_host, NONE, peer_host, 0) TEXT(R, kind, NONE, kind, 0)
     TEXT(R, channels, COUNT, channels, 2) JSON(R, connections)
     {"gdr", COL_TRUTH, offsetof(R, gdr), UNIT_NONE, W_gdr, 1}, {"pxn", COL_TRUTH, offsetof(R, pxn), UNIT_NONE, W_pxn, 3},
-    JSON(R, source) {"agree", COL_TRUTH, offsetof(R, agree), UNIT_NONE, W_none, 0},
+    {NULL, COL_STR, offsetof(R, told), UNIT_NONE, W_told, 4}, {"agree", COL_TRUTH, offsetof(R, agree), UNIT_NONE, W_agree, 2},
+    JSON(R, socket_bytes)
 #undef R
 };
 COLUMNS(transports);

@@ -88,6 +88,24 @@ static void communicators(struct json *json, const struct report *report)
     json_close(json, ']');
 }
 
+static void transports(struct json *json, const struct report *report)
+{
+    json_open(json, "transports", '[');
+    for (size_t i = 0; i < report->nr_transports; i++) {
+        const struct report_transport *row = &report->transports[i];
+        json_row(json);
+        json_open(json, NULL, '{');
+        cells(json, &columns_transports, row);
+        json_open(json, "source", '[');
+        for (int j = 0; j < TRANSPORT_SOURCE_MAX; j++)
+            if (row->sources & 1u << j)
+                json_text(json, NULL, transport_source_names[j]);
+        json_close(json, ']');
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 static void sites(struct json *json, const struct report_memory *memory)
 {
     json_open(json, "sites", '[');
@@ -273,7 +291,7 @@ int emit_json(struct report *report, FILE *out)
     json_row(json);
     communicators(json, report);
     json_row(json);
-    TABLE(json, report, transports);
+    transports(json, report);
     json_row(json);
     TABLE(json, report, kernels);
     json_row(json);

@@ -1,5 +1,5 @@
-/* pass_transport.c - which transport NCCL used: connections by host, as its log says and as its proxies prove. What is
- * wrong with them is find_nccl.c's question. */
+/* pass_transport.c - which transport NCCL used: connections by host, as its log says, and as its proxies, the bytes on
+ * its sockets and those of a wrapped network plugin prove. What is wrong with them is find_nccl.c's question. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,15 +10,19 @@
 #include "analysis/model/communicators.h"
 #include "analysis/model/facts.h"
 #include "analysis/model/job.h"
+#include "analysis/model/moved.h"
 #include "analysis/model/proxied.h"
 #include "analysis/model/transport.h"
 #include "analysis/pass/pass.h"
+#include "analysis/pass/thresholds.h"
 #include "analysis/report/report.h"
+#include "analysis/report/units.h"
 
 struct pass_transport {
     struct job *job;
     struct transport transport;
     struct proxied proxied;
+    struct moved moved;
 };
 
 /* Edges of one communicator, host, peer and kind. */
@@ -27,8 +31,10 @@ struct row {
     uint32_t host, peer;
     const char *kind;
     uint64_t channels, edges, gdr, pxn;
-    bool logged, proxied; /* who tells */
-    bool differs;         /* proxies moved data over a network, where the log says otherwise */
+    unsigned sources; /* who tells: bits of enum transport_source */
+    bool differs;     /* data moved by something else than the log says */
+    const char *by;   /* by what; NULL */
+    uint64_t socket_bytes, other_bytes;
 };
 
 static void *new (const struct options *options, struct job *job, struct report *report)
@@ -43,8 +49,17 @@ static void *new (const struct options *options, struct job *job, struct report 
 
 static bool is_about_nccl(const struct event *event)
 {
-    return event->kind == EV_attr || event->kind == EV_nccl_proxy ||
-           (event->kind >= EV_nccl_comm && event->kind <= EV_nccl_call);
+    switch (event->kind) {
+    case EV_sock_io:
+        return event->u.sock_io.nccl != 0;
+    case EV_attr:
+    case EV_nccl_proxy:
+    case EV_nccl_net_device:
+    case EV_nccl_net_io:
+        return true;
+    default:
+        return event->kind >= EV_nccl_comm && event->kind <= EV_nccl_call;
+    }
 }
 
 /* Hosts as NCCL tells them apart: processes of one machine may each have a name of their own for theirs (NCCL_HOSTID).
@@ -73,17 +88,40 @@ static int see_proxy(struct pass_transport *self, uint32_t host, const struct tr
     return proxied_add(&self->proxied, handle, host, told->peer, told->channels, told->size_bytes);
 }
 
+/* What shows by itself that data moved; -ENOENT: the event is no such one. */
+static int see_moved(struct pass_transport *self, uint32_t host, const struct event *event)
+{
+    const struct name *name = self->job->name;
+    switch (event->kind) {
+    case EV_nccl_proxy:
+        return see_proxy(self, host, &event->u.nccl_proxy);
+    case EV_sock_io:
+        if (!event->u.sock_io.nccl || event->u.sock_io.op != TR_io_op_write || !name)
+            return 0;
+        return moved_by_socket(&self->moved, host, name->text, event->u.sock_io.size_bytes);
+    case EV_nccl_net_device:
+        return moved_plugin(&self->moved, host, event->u.nccl_net_device.net, 0);
+    case EV_nccl_net_io:
+        return event->u.nccl_net_io.way == TR_nccl_way_send
+                   ? moved_plugin(&self->moved, host, NULL, event->u.nccl_net_io.size_bytes)
+                   : 0;
+    default:
+        return -ENOENT;
+    }
+}
+
 static int event(void *arg, const struct event *event)
 {
     struct pass_transport *self = arg;
     uint32_t host = host_of(self, event);
-    if (event->kind == EV_nccl_proxy)
-        return see_proxy(self, host, &event->u.nccl_proxy);
+    int rc = see_moved(self, host, event);
+    if (rc != -ENOENT)
+        return rc;
     if (host == event->host)
         return transport_event(&self->transport, event);
     struct event moved = *event;
     moved.host = host;
-    int rc = transport_event(&self->transport, &moved);
+    rc = transport_event(&self->transport, &moved);
     bool is_new = !rc && host < self->transport.nr_hosts && !self->transport.hosts[host].name;
     if (is_new && !(self->transport.hosts[host].name = strdup(process_attr(self->job->process, "env.NCCL_HOSTID"))))
         return -ENOMEM;
@@ -134,26 +172,27 @@ static int by_place(const void *a, const void *b)
 
 static int add_transport(struct report *report, const struct transport *transport, const struct row *row)
 {
-    bool net = row->kind[0] == 'N';
+    bool net = row->kind[0] == 'N', logged = row->sources & 1u << TRANSPORT_LOG;
+    bool several = (row->sources & (row->sources - 1)) != 0;
     char id[32];
 
     if (row->comm)
         comm_name(row->comm, id, sizeof(id));
-    return report_add_transport(report,
-                                &(struct report_transport){.comm = row->comm ? id : NULL,
-                                                           .host = host_name(transport, row->host),
-                                                           .peer_host = host_name(transport, row->peer),
-                                                           .kind = row->kind,
-                                                           .channels = (uint64_t)__builtin_popcountll(row->channels),
-                                                           .connections = row->edges,
-                                                           .gdr = net && row->logged ? row->gdr == row->edges : -1,
-                                                           .pxn = net && row->logged ? row->pxn > 0 : -1,
-                                                           .source = !row->proxied ? "log"
-                                                                     : row->logged ? "log,proxy"
-                                                                                   : "proxy",
-                                                           .agree = row->differs                  ? 0
-                                                                    : row->logged && row->proxied ? 1
-                                                                                                  : -1});
+    return report_add_transport(
+        report,
+        &(struct report_transport){.comm = row->comm ? id : NULL,
+                                   .host = host_name(transport, row->host),
+                                   .peer_host = host_name(transport, row->peer),
+                                   .kind = row->kind,
+                                   .channels = (uint64_t)__builtin_popcountll(row->channels),
+                                   .connections = row->edges,
+                                   .gdr = net && logged ? row->gdr == row->edges : -1,
+                                   .pxn = net && logged ? row->pxn > 0 : -1,
+                                   .sources = row->sources,
+                                   .agree = row->differs ? 0
+                                            : several    ? 1
+                                                         : -1,
+                                   .socket_bytes = row->socket_bytes ? (int64_t)row->socket_bytes : TR_UNKNOWN});
 }
 
 static size_t collect(const struct transport *transport, struct row *rows)
@@ -169,7 +208,7 @@ static size_t collect(const struct transport *transport, struct row *rows)
                                   .edges = 1,
                                   .gdr = edge->gdr,
                                   .pxn = edge->proxy >= 0,
-                                  .logged = true};
+                                  .sources = 1u << TRANSPORT_LOG};
     qsort(rows, nr, sizeof(*rows), by_row);
     for (size_t i = 0; i < nr; i++)
         if (kept && by_row(&rows[kept - 1], &rows[i]) == 0) {
@@ -200,13 +239,79 @@ static size_t add_proxied(const struct transport *transport, const struct proxie
     bool found = false;
     for (size_t i = 0; i < nr && comm; i++)
         if (rows[i].comm == comm && rows[i].host == pair->host && rows[i].peer == peer && rows[i].kind[0] == 'N')
-            rows[i].proxied = found = true;
+            rows[i].sources |= (found = true) << TRANSPORT_PROXY;
     if (found || !comm)
         return nr;
     for (size_t i = 0; i < nr; i++)
         rows[i].differs |= rows[i].comm == comm && rows[i].host == pair->host && rows[i].peer == peer;
-    rows[nr] = (struct row){.comm = comm, .host = pair->host, .peer = peer, .kind = "NET", .edges = 1, .proxied = true};
+    rows[nr] = (struct row){
+        .comm = comm, .host = pair->host, .peer = peer, .kind = "NET", .edges = 1, .sources = 1u << TRANSPORT_PROXY};
     return nr + 1;
+}
+
+/* The only other host that this one has network connections to. */
+static uint32_t only_peer(const struct row *rows, size_t nr, uint32_t host)
+{
+    uint32_t peer = TRANSPORT_NO_HOST;
+    for (size_t i = 0; i < nr; i++) {
+        if (rows[i].host != host || rows[i].kind[0] != 'N' || rows[i].peer == peer)
+            continue;
+        if (peer != TRANSPORT_NO_HOST)
+            return TRANSPORT_NO_HOST;
+        peer = rows[i].peer;
+    }
+    return peer;
+}
+
+/* Whether data between the row's hosts is known to go by `kind` too: then bytes on it say nothing about the row. */
+static bool has_kind(const struct row *rows, size_t nr, const struct row *row, const char *kind)
+{
+    for (size_t i = 0; i < nr; i++)
+        if (rows[i].host == row->host && rows[i].peer == row->peer && !strcmp(rows[i].kind, kind))
+            return true;
+    return false;
+}
+
+/* What moved `bytes` between the row's hosts by `kind`: it is what the row says, or what only proxies told gets a name,
+ * or both differ. */
+static void prove(struct row *row, const char *kind, const char *by, enum transport_source source, uint64_t bytes,
+                  bool elsewhere)
+{
+    bool same = !strcmp(row->kind, kind), unnamed = !strcmp(row->kind, "NET");
+    if (row->kind[0] != 'N' || (!same && elsewhere))
+        return;
+    row->sources |= 1u << source;
+    row->kind = unnamed ? kind : row->kind;
+    row->socket_bytes += source == TRANSPORT_SOCKET ? bytes : 0;
+    if (same || unnamed)
+        return;
+    row->differs = true;
+    row->by = by;
+    row->other_bytes = bytes;
+}
+
+static void add_moved(const struct pass_transport *self, struct row *rows, size_t nr)
+{
+    for (size_t i = 0; i < nr; i++) {
+        struct row *row = &rows[i];
+        uint64_t bytes = moved_over_sockets(&self->moved, &self->transport, row->host, row->peer,
+                                            only_peer(rows, nr, row->host) == row->peer);
+        const struct moved_net *net = moved_net(&self->moved, row->host);
+        if (bytes >= (uint64_t)TH_SOCKET_BYTES)
+            prove(row, "NET/Socket", "NCCL's sockets", TRANSPORT_SOCKET, bytes, has_kind(rows, nr, row, "NET/Socket"));
+        if (net && net->kind && net->bytes >= (uint64_t)TH_SOCKET_BYTES)
+            prove(row, net->kind, net->kind, TRANSPORT_NET, net->bytes, has_kind(rows, nr, row, net->kind));
+    }
+}
+
+/* Rows that differ are told of in words. */
+static int tell_difference(struct report *report, const struct transport *transport, const struct row *row)
+{
+    const char *host = host_name(transport, row->host), *peer = host_name(transport, row->peer);
+    struct units bytes = units_bytes((double)row->other_bytes);
+    return row->by ? report_note(report, "transport-differs", "host", host ? host : "?", "peer", peer ? peer : "?",
+                                 "kind", row->kind, "bytes", bytes.text, "by", row->by, NULL)
+                   : 0;
 }
 
 static int finish(void *arg, struct report *report)
@@ -227,9 +332,10 @@ static int finish(void *arg, struct report *report)
     nr = collect(transport, rows);
     for (const struct proxied_pair *pair = self->proxied.pairs; pair; pair = pair->next)
         nr = add_proxied(transport, pair, rows, nr);
+    add_moved(self, rows, nr);
     qsort(rows, nr, sizeof(*rows), by_place);
     for (size_t i = 0; i < nr && !rc; i++)
-        rc = add_transport(report, transport, &rows[i]);
+        rc = (rc = add_transport(report, transport, &rows[i])) ? rc : tell_difference(report, transport, &rows[i]);
     free(rows);
     return rc;
 }
@@ -240,6 +346,7 @@ static void pass_free(void *arg)
     if (self) {
         transport_done(&self->transport);
         proxied_done(&self->proxied);
+        moved_done(&self->moved);
     }
     free(self);
 }

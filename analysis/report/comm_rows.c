@@ -2,6 +2,7 @@
 #include "analysis/report/report.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "analysis/report/private.h"
 
@@ -35,6 +36,18 @@ int report_add_communicator(struct report *report, const struct report_communica
     return report->priv->error;
 }
 
+const char *const transport_source_names[TRANSPORT_SOURCE_MAX] = {
+    [TRANSPORT_LOG] = "log", [TRANSPORT_PROXY] = "proxy", [TRANSPORT_SOCKET] = "socket", [TRANSPORT_NET] = "net"};
+
+static void tell_sources(unsigned sources, char *text, size_t size)
+{
+    size_t used = 0;
+    *text = 0;
+    for (int i = 0; i < TRANSPORT_SOURCE_MAX; i++)
+        if (sources & 1u << i && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", transport_source_names[i]);
+}
+
 int report_add_transport(struct report *report, const struct report_transport *row)
 {
     if (report_grow(&report->transports, report->nr_transports, sizeof *row))
@@ -45,6 +58,8 @@ int report_add_transport(struct report *report, const struct report_transport *r
     copy->host = report_str(report, row->host);
     copy->peer_host = report_str(report, row->peer_host);
     copy->kind = report_str(report, row->kind);
-    copy->source = report_str(report, row->source);
+    char told[64];
+    tell_sources(row->sources, told, sizeof told);
+    copy->told = row->sources == 1u << TRANSPORT_LOG ? NULL : report_str(report, told);
     return report->priv->error;
 }

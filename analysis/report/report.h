@@ -244,6 +244,9 @@ struct report_collective {
     const char *transport;    /* slowest kind of connection between its ranks; NULL unknown */
 };
 
+enum transport_source { TRANSPORT_LOG, TRANSPORT_PROXY, TRANSPORT_SOCKET, TRANSPORT_NET, TRANSPORT_SOURCE_MAX };
+extern const char *const transport_source_names[TRANSPORT_SOURCE_MAX]; /* "log", "proxy", "socket", "net" */
+
 /* What one host says about its connections of one kind to another, or within itself. */
 struct report_transport {
     const char *comm, *host, *peer_host; /* NULL unknown */
@@ -252,8 +255,10 @@ struct report_transport {
     uint64_t connections;                /* as told by ends on this host */
     int gdr;                             /* 1 all of them, 0 not all, -1 not a network */
     int pxn;                             /* 1 some go over another rank's NIC, 0 none, -1 not a network */
-    const char *source;                  /* "log", "proxy", "log,proxy" */
-    int agree;                           /* of several sources; -1: there is one only */
+    unsigned sources;                    /* who tells of it: bits of enum transport_source */
+    const char *told;     /* the same in words, for text, NULL: a log alone; made by report_add_transport */
+    int agree;            /* of several sources; -1: there is one only */
+    int64_t socket_bytes; /* that NCCL wrote to sockets to that host; TR_UNKNOWN: none to speak of */
 };
 
 enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH, SEVERITY_MAX };

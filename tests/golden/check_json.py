@@ -34,7 +34,7 @@ SCHEMA = {
                      "proto": optional(T), "transport": optional(T)}],
     "communicators": [{"id": T, "nranks": U, "nr_known": U, "nodes": U, "role": optional(T), "role_confidence": optional(R), "ranks": [U]}],
     "transports": [{"comm": optional(T), "host": optional(T), "peer_host": optional(T), "kind": T, "channels": U,
-                    "connections": U, "gdr": optional(B), "pxn": optional(B), "source": T, "agree": optional(B)}],
+                    "connections": U, "gdr": optional(B), "pxn": optional(B), "source": [T], "agree": optional(B), "socket_bytes": optional(U)}],
     "kernels": [{"name": optional(T), "kind": T, "count": U, "total_ns": U, "mean_ns": R, "share": R}],
     "copies": [{"kind": T, "memory": T, "count": U, "bytes": U, "time_ns": U, "bandwidth": optional(R), "expected": optional(R)}],
     "gpus": [{"rank": optional(U), "device": optional(U), "name": optional(T), "kernels": U, "mean_kernel_ns": optional(R),
