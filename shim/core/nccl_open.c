@@ -229,9 +229,9 @@ static void send_call(struct open_call *c, uint32_t position, uint64_t now, bool
     if (comm)
         nccl_comm_send(comm, c->tid, false);
     atomic_store(&c->told, !done);
-    EMIT(open_coll, c->tid, .op = c->op, .type = c->type, .nr = atomic_load(&c->nr), .ordinal = atomic_load(&c->ordinal),
-         .peer = c->peer, .position = position, .count = c->count, .start_ns = c->start_ns, .age_ns = now - c->start_ns,
-         .what = "", .frames = "", .done = done);
+    EMIT(open_coll, c->tid, .op = c->op, .type = c->type, .nr = atomic_load(&c->nr),
+         .ordinal = atomic_load(&c->ordinal), .peer = c->peer, .position = position, .count = c->count,
+         .start_ns = c->start_ns, .age_ns = now - c->start_ns, .what = "", .frames = "", .done = done);
 }
 
 static void send_status(struct nccl_comm *comm, void *arg)
@@ -276,7 +276,8 @@ static bool tell_open(const struct view *v)
     bool is_late = false;
     for (uint64_t at = first; at <= last && !is_late; at++) {
         struct open_call *c = call_of(at);
-        is_late = c && is_open(c) && v->now > c->start_ns && v->now - c->start_ns >= options.hang_ns && stands(at, c, v);
+        is_late =
+            c && is_open(c) && v->now > c->start_ns && v->now - c->start_ns >= options.hang_ns && stands(at, c, v);
     }
     for (uint64_t at = first; is_late && at <= last && nr < NR_TOLD; at++) {
         struct open_call *c = call_of(at);

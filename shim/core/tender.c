@@ -18,6 +18,7 @@
 #include "shim/core/nccl_open.h"
 #include "shim/core/options.h"
 #include "shim/core/process.h"
+#include "shim/core/py_stack.h"
 
 #define WAKE_NS 250000000u
 #define SECOND 1000000000u
@@ -33,6 +34,20 @@ static void close_stale(struct thread *t, void *now)
 static void sample(struct thread *t, void *now)
 {
     thread_sample_cpu_of(t);
+}
+
+static bool still_in(struct thread *t, bool api, uint64_t start)
+{
+    return atomic_load(api ? &t->api_start_ns : &t->open_start_ns) == start;
+}
+
+/* Where it stands, if it still does when that has been read. */
+static void send_stack(struct thread *t, bool api, uint64_t start, uint64_t now)
+{
+    char frames[1024];
+    if (lttng_ust_tracepoint_enabled(trshim, stack) && py_stack_of(t->pthread, frames, sizeof(frames)) &&
+        still_in(t, api, start))
+        EMIT(stack, t->tid, .kind = TR_stack_kind_python, .at_ns = now, .start_ns = start, .frames = frames);
 }
 
 /* A call that lasts: told once per TRSHIM_HANG_S. */
@@ -54,11 +69,12 @@ static void watch(struct thread *t, void *now_)
         if (e && !name)
             name = atomic_load(&e->dir);
     }
-    if (atomic_load(api ? &t->api_start_ns : &t->open_start_ns) != start)
+    if (!still_in(t, api, start))
         return; /* it came back meanwhile */
     atomic_store(&t->reported_ns, now);
     name_send(name, t->tid);
     EMIT(open_op, t->tid, .kind = (uint8_t)kind, .name = name, .obj = obj, .start_ns = start, .age_ns = now - start);
+    send_stack(t, api, start, now);
     if (atomic_load_explicit(&t->trains, memory_order_relaxed))
         process_alarm();
 }

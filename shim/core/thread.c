@@ -85,6 +85,7 @@ struct thread *thread_self(struct shim_tls *tls)
     memset((char *)t + sizeof(t->state), 0, sizeof(*t) - sizeof(t->state));
     t->tid = tls->tid;
     t->tls = tls;
+    t->pthread = (uint64_t)pthread_self();
     t->start_ns = now_ns();
     t->is_main = t->tid == process.pid;
     memcpy(t->comm, comm, sizeof(t->comm));

@@ -45,6 +45,7 @@ struct thread {
     atomic_int state;
     uint32_t tid;
     uint64_t start_ns;
+    uint64_t pthread; /* pthread_self() */
     char comm[16];
     bool is_main;
 
