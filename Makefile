@@ -204,11 +204,16 @@ run-san: $(O)/trshim $(UNIT_BINS) $(PLUGIN_BINS) $(filter $(O)/tests/reader/%,$(
 	    TSAN_OPTIONS=halt_on_error=1:atexit_sleep_ms=0 $(PROVE) -j $(shell nproc) $(if $(filter thread,$(SAN)),$(TSAN_TESTS),$(SAN_TESTS))
 
 # ---- A first look, and measurements -----------------------------------------------------------------------------
-.PHONY: demo run-demo bench
-demo: deps ## record a real PyTorch job with a slow dataset and report on it
+.PHONY: demo run-demo demo-torch run-demo-torch bench
+demo: deps ## record a simulated job of 8 ranks on 2 hosts, with two faults, and report on it
 	$(Q)+$(MAKE) --no-print-directory run-demo
 run-demo: all
-	$(Q)O=$(abspath $(O)) PYTHON=$(PYTHON) tools/demo.sh
+	$(Q)O=$(abspath $(O)) tools/demo.sh sim
+
+demo-torch: deps ## the same with a real PyTorch job whose dataset is slow
+	$(Q)+$(MAKE) --no-print-directory run-demo-torch
+run-demo-torch: all
+	$(Q)O=$(abspath $(O)) PYTHON=$(PYTHON) tools/demo.sh torch
 
 bench: all tests ## costs and speeds against named baselines; BENCH_RUNS=20, PARTS="hooks job"
 	$(Q)O=$(abspath $(O)) PYTHON=$(PYTHON) $(PYTHON) tests/bench/bench.py --json $(O)/bench.json $(PARTS)

@@ -34,7 +34,7 @@ check cmd:diff             diffutils            golden tests
 check cmd:ps               procps               tests that nothing is left behind
 check cmd:readelf          binutils             symbol checks
 check py:json              python3              checks JSON
-maybe py:torch             python3-torch        the demo, and the tests on a real PyTorch job
+maybe py:torch             python3-torch        demo-torch, and the tests on a real PyTorch job
 maybe lib:libunwind.so.8   libunwind8           call stacks of device memory, when recording
 maybe cmd:valgrind         valgrind             one run of the analyzer under valgrind
 TABLE
