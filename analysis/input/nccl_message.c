@@ -233,12 +233,37 @@ static bool plugin(char *text, struct event *ret)
     return false;
 }
 
+/* "NET/IB: [0] mlx5_0:uverbs0:1/IB provider=Mlx5 speed=400000 context=.." */
+static bool device_speed(char *text, struct event *ret)
+{
+    char *at = after(text, "NET/IB: ["), *speed = after(text, " speed=");
+    char *device = at ? after(at, "] ") : NULL, *port = device ? strchr(device, '/') : NULL;
+
+    if (!port || !speed || port > speed)
+        return false;
+    char *verbs = memchr(device, ':', (size_t)(port - device)), *number = port;
+    if (!verbs)
+        return false;
+    while (number[-1] != ':')
+        number--;
+    /* "mlx5_0:" stays, the port's number and the speed move up to it. */
+    memmove(verbs + 1, number, (size_t)(port - number));
+    char *end = verbs + 1 + (port - number);
+    size_t digits = strspn(speed, "0123456789");
+    *end++ = ' ';
+    memmove(end, speed, digits);
+    end[digits] = '\0';
+    return fact(ret, TR_nccl_fact_speed, "IB", device);
+}
+
 static bool built_in(char *text, struct event *ret)
 {
     char *list = after(text, ": Using "), *off = after(text, "GPU Direct RDMA Disabled for HCA ");
 
     if (off)
         return fact(ret, TR_nccl_fact_gdr_off, "IB", off);
+    if (device_speed(text, ret))
+        return true;
     if (begins(text, "NET/IB") && strstr(text, "No device found"))
         return fact(ret, TR_nccl_fact_no_device, "IB", "");
     if (!list || *list != '[')

@@ -315,7 +315,7 @@ static int on_call(struct transport *t, const struct event *event)
 
 /* ---- the network ---------------------------------------------------------------------------- */
 
-static int on_net(struct transport_host *host, const struct tr_nccl_net *net)
+static int on_net(struct transport *t, struct transport_host *host, const struct tr_nccl_net *net)
 {
     switch (net->fact) {
     case TR_nccl_fact_chosen:
@@ -340,12 +340,21 @@ static int on_net(struct transport_host *host, const struct tr_nccl_net *net)
         return keep(&host->plugin, net->name);
     case TR_nccl_fact_gdr_off:
         return keep_first(&host->gdr_reason, net->text);
+    case TR_nccl_fact_speed:
+        return net_speed_learn(&t->speeds, (uint32_t)(host - t->hosts), net->text);
     case TR_nccl_fact_nvls_off:
         host->nvls_off = true;
         return 0;
     default:
         return 0;
     }
+}
+
+static int on_net_device(struct transport *t, uint32_t host, const struct tr_nccl_net_device *device)
+{
+    char text[256];
+    (void)snprintf(text, sizeof(text), "NET/%s/%u %u", device->net, device->device, device->speed_mbps);
+    return net_speed_learn(&t->speeds, host, text);
 }
 
 static bool has(const char *text, const char *part)
@@ -419,7 +428,9 @@ int transport_event(struct transport *t, const struct event *event)
         host->last_pid = event->u.who.pid;
         return on_channel(t, event);
     case EV_nccl_net:
-        return on_net(host, &event->u.nccl_net);
+        return on_net(t, host, &event->u.nccl_net);
+    case EV_nccl_net_device:
+        return on_net_device(t, event->host, &event->u.nccl_net_device);
     case EV_nccl_warn:
         return on_warn(host, &event->u.nccl_warn);
     case EV_nccl_call:
@@ -471,6 +482,7 @@ void transport_done(struct transport *t)
         next = process->next;
         free(process);
     }
+    net_speeds_free(t->speeds);
     free(t->calls);
     free(t->desync.first);
     free(t->desync.second);

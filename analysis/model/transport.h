@@ -12,6 +12,7 @@
 
 #include "analysis/event.h"
 #include "analysis/model/map.h"
+#include "analysis/model/net_speed.h"
 
 struct transport_env {
     struct transport_env *next;
@@ -72,6 +73,7 @@ struct transport {
     size_t nr_hosts;
     struct transport_comm *comms;
     struct transport_edge *edges;
+    struct net_speed *speeds;
     struct map by_edge, by_thread, by_process;
     struct transport_thread *threads;
     struct transport_process *processes;

@@ -16,6 +16,7 @@
 #include "analysis/model/instances.h"
 #include "analysis/model/job.h"
 #include "analysis/model/link_bus.h"
+#include "analysis/model/net_speed.h"
 #include "analysis/model/transport.h"
 #include "analysis/pass/pass.h"
 #include "analysis/pass/thresholds.h"
@@ -261,12 +262,27 @@ static bool spans_hosts(const struct communicator *comm)
     return comm->nodes > 1;
 }
 
+/* What its network devices carry; not more than the connections inside a host. */
+static double expected_between(const struct transport *transport, const struct communicator *comm)
+{
+    double rate = TH_NET_BUS * net_speed_between(transport, comm), inside;
+    for (const struct transport_edge *edge = transport->edges; edge && isfinite(rate); edge = edge->next) {
+        if (transport_is_net(edge) || !edge->comm || edge->comm->id != comm->id || edge->comm->nranks != comm->nranks)
+            continue;
+        inside = link_bus(edge->kind, gpu_model(comm));
+        rate = inside < rate ? inside : rate;
+    }
+    return rate;
+}
+
 static void describe(struct pass_collectives *self, struct coll_class *class)
 {
     class->role = comm_role(&self->profiles[class->comm->index]).name;
     class->transport = slowest_kind(self->job->facts->transport, class->comm);
     class->between_hosts = spans_hosts(class->comm);
-    class->expected = link_bus(class->transport, gpu_model(class->comm));
+    class->expected = class->transport && class->transport[0] == 'N'
+                          ? expected_between(self->job->facts->transport, class->comm)
+                          : link_bus(class->transport, gpu_model(class->comm));
     /* Where NCCL does not say: boards that are joined by NVLink inside a host, whatever they are. */
     double direct = class->transport || class->between_hosts ? NAN : link_bus("P2P", gpu_model(class->comm));
     if (direct >= TH_BUS_NVLINK)

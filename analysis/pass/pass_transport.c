@@ -88,7 +88,7 @@ static int see_proxy(struct pass_transport *self, uint32_t host, const struct tr
     return proxied_add(&self->proxied, handle, host, told->peer, told->channels, told->size_bytes);
 }
 
-/* What shows by itself that data moved; -ENOENT: the event is no such one. */
+/* What shows by itself that data moved; -ENOENT: there is (also) what NCCL says in it. */
 static int see_moved(struct pass_transport *self, uint32_t host, const struct event *event)
 {
     const struct name *name = self->job->name;
@@ -100,7 +100,7 @@ static int see_moved(struct pass_transport *self, uint32_t host, const struct ev
             return 0;
         return moved_by_socket(&self->moved, host, name->text, event->u.sock_io.size_bytes);
     case EV_nccl_net_device:
-        return moved_plugin(&self->moved, host, event->u.nccl_net_device.net, 0);
+        return moved_plugin(&self->moved, host, event->u.nccl_net_device.net, 0) ? -ENOMEM : -ENOENT; /* its speed */
     case EV_nccl_net_io:
         return event->u.nccl_net_io.way == TR_nccl_way_send
                    ? moved_plugin(&self->moved, host, NULL, event->u.nccl_net_io.size_bytes)

@@ -77,6 +77,7 @@ static void write_devices(FILE *f, const struct options *o, int host)
            : hcas                                    ? 2
                                                      : 1);
     number(f, "ib_gbs", IB_GBS / slow / (hcas ? 2 : 1));
+    number(f, "ib_mbps", hcas ? 200000 : 400000);
     number(f, "verbs", why != 3);
     number(f, "gdr", !on_host(o, FAULT_GDR, host));
     if (on_host(o, FAULT_GDR, host))

@@ -15,7 +15,7 @@ no-verbs     | nccl-socket-fallback:size=3    | nccl-socket-fallback | node-0 no
 no-module    | nccl-socket-fallback:size=4    | nccl-socket-fallback | node-0 node-1 | comm-bound                 | --steps 12
 no-plugin    | nccl-socket-fallback:size=5    | nccl-socket-fallback | node-0 node-1 | comm-bound nccl-net-plugin-failed | --steps 12
 sockets      | nccl-socket-only               | nccl-socket-only     | node-0 node-1 | comm-bound                 | --steps 12
-gdr          | nccl-gdr-off:rank=3            | nccl-gdr-off         | node-1 | comm-bound                        | --steps 12
+gdr          | nccl-gdr-off:rank=3            | nccl-gdr-off         | node-1 | comm-bound comm-slow              | --steps 12
 hcas         | nccl-hca-mismatch:rank=0       | nccl-hca-mismatch    | node-0 node-1 |                            | --steps 12
 docker       | nccl-wrong-ifname              | nccl-wrong-ifname    | node-0 node-1 |                            | --steps 12
 plugin       | nccl-net-plugin-failed         | nccl-net-plugin-failed | node-0 node-1 |                          | --steps 12
@@ -26,6 +26,8 @@ blocking     | harmful-env:size=1             | harmful-env          | node-0 no
 nvlink       | nvlink-missing:rank=1          | nvlink-missing       | node-0 | comm-bound                        | --steps 12 --ranks 8
 p2p          | p2p-disabled                   | p2p-disabled         | node-0 node-1 | comm-bound harmful-env     | --steps 12
 bound        | comm-bound                     | comm-bound           | 0 1 2 3 |                                  | --steps 40
+slow         | comm-slow                      | comm-slow            |      | comm-bound                          | --steps 36
+slow-1-host  | comm-slow                      | comm-slow            |      | comm-bound                          | --steps 36 --hosts 1
 overlap      | no-overlap                     | no-overlap           |      | comm-bound                          | --steps 40
 small        | small-messages                 | small-messages       |      | comm-bound no-overlap               | --steps 36
 bubble       | pipeline-bubble                | pipeline-bubble      | 0 1 2 3 |                                  | --steps 40 --pp 2

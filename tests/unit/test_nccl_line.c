@@ -206,12 +206,31 @@ static void devices_are_counted_by_kind(void **state)
     assert_string_equal(odd, "mlx");
 }
 
+static void speed(const char *written, const char *device)
+{
+    struct nccl_message message = only(written);
+    assert_int_equal(message.event.kind, EV_nccl_net);
+    assert_int_equal(message.event.u.nccl_net.fact, TR_nccl_fact_speed);
+    assert_string_equal(message.event.u.nccl_net.text, device);
+}
+
+static void devices_say_how_fast_they_are(void **state)
+{
+    (void)state;
+    speed("h:10:11 [0] NCCL INFO NET/IB: [0] mlx5_0:uverbs0:1/IB provider=Mlx5 speed=400000 context=0x5 pciPath=/sys/d "
+          "ar=1",
+          "mlx5_0:1 400000");
+    speed("h:10:11 [0] NCCL INFO NET/IB: [11] rocep1s0:uverbs11:2/RoCE speed=100000 context=0x5", "rocep1s0:2 100000");
+    speed("h:10:11 [0] NCCL INFO NET/IB: [0] mlx5_0:1/IB speed=200000", "mlx5_0:1 200000");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writers_are_found_behind_wrappers), cmocka_unit_test(channels_of_all_versions),
-        cmocka_unit_test(communicators_of_all_versions),     cmocka_unit_test(networks_of_all_versions),
-        cmocka_unit_test(versions_variables_warnings_calls), cmocka_unit_test(devices_are_counted_by_kind),
+        cmocka_unit_test(devices_say_how_fast_they_are), cmocka_unit_test(writers_are_found_behind_wrappers),
+        cmocka_unit_test(channels_of_all_versions),      cmocka_unit_test(communicators_of_all_versions),
+        cmocka_unit_test(networks_of_all_versions),      cmocka_unit_test(versions_variables_warnings_calls),
+        cmocka_unit_test(devices_are_counted_by_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,9 @@ static int ib_devices(char *ret_list, size_t size)
         snprintf(name, sizeof(name), "%s%d", s->ib_name, (int)s->ib_first + i);
         if (!hca_taken(name) || len >= size)
             continue;
+        if (nccl_version() >= 22800)
+            log_info(LOG_NET, "NET/IB: [%d] %s:uverbs%d:1/%s provider=Mlx5 speed=%d context=%p pciPath=%s ar=0", i,
+                     name, i, s->ib_layer, (int)s->ib_mbps, (void *)s, "/sys/devices/pci0000:0d");
         len += (size_t)snprintf(ret_list + len, size - len, " [%d]%s:1/%s", nr++, name, s->ib_layer);
     }
     return nr;
