@@ -1,4 +1,5 @@
-/* nccl_sink.h - what front ends other than the preload's hooks tell the core about NCCL: the profiler plugin today.
+/* nccl_sink.h - what front ends other than the preload's hooks tell the core about NCCL: its profiler plugin and
+ * its network plugin.
  *
  * There is one core per process. The plugin finds it (the preload may have loaded it) or loads it from beside itself,
  * and asks it for this struct by the exported function trshim_nccl_sink(); a core that nobody has started yet starts
@@ -73,6 +74,13 @@ struct nccl_sink {
 
     /* Something found no room: counted, told in `self`. */
     void (*dropped)(uint32_t nr_events);
+
+    /* The network plugin. Non-zero while somebody listens to: nccl_net_io, nccl_net_connection. pid is filled in by the
+     * core, tid if it is 0. */
+    const int *net_ios, *net_states;
+    void (*net_device)(const struct tr_nccl_net_device *told);
+    void (*net_connection)(const struct tr_nccl_net_connection *told);
+    void (*net_io)(const struct tr_nccl_net_io *told);
 };
 
 /* Exported by the core. NULL: this process is not recorded. */

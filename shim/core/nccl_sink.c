@@ -1,4 +1,5 @@
-/* nccl_sink.c - the core's side of shim/nccl_sink.h: what a profiler plugin tells, from any thread of NCCL's. */
+/* nccl_sink.c - the core's side of shim/nccl_sink.h: what the profiler plugin and the wrapped network plugin
+ * tell, from any thread of NCCL's. */
 #include "shim/nccl_sink.h"
 
 #include <pthread.h>
@@ -19,6 +20,24 @@ static void add_front(const struct nccl_front *front)
         if (atomic_load(&fronts[i]) == front || atomic_compare_exchange_strong(&fronts[i], &none, front))
             return;
     }
+}
+
+/* This thread is asking front ends for what is pending: the tender, whose own calls are never recorded, or one that
+ * ends the process. What they tell is about others. */
+static __thread bool tending __attribute__((tls_model("initial-exec")));
+
+static bool tell_begin(struct shim_call *call)
+{
+    if (!tending)
+        return core_begin(call);
+    call->tls = process.preload->tls();
+    return !process.excluded;
+}
+
+static void tell_end(struct shim_call *call)
+{
+    if (!tending)
+        core_end(call);
 }
 
 static void describe(struct nccl_comm *comm, const struct nccl_told_comm *told)
@@ -42,7 +61,7 @@ static uint32_t tell_comm(const struct nccl_told_comm *told)
     struct shim_call call;
     struct nccl_comm *comm, *hooks;
     uint32_t nr = 0;
-    if (!core_begin(&call))
+    if (!tell_begin(&call))
         return 0;
     comm = nccl_comm_new(TR_nccl_source_plugin, now_ns());
     if (comm) {
@@ -56,7 +75,7 @@ static uint32_t tell_comm(const struct nccl_told_comm *told)
             nccl_comm_tie_by_rank(comm);
         /* Untied it may still be the one of a call that has not returned: the tender tells of it if it is not. */
     }
-    core_end(&call);
+    tell_end(&call);
     return nr;
 }
 
@@ -64,7 +83,7 @@ static void tell_comm_is(uint32_t nr, const struct nccl_told_comm *told)
 {
     struct shim_call call;
     struct nccl_comm *comm = nccl_comm_of_nr(nr), *hooks;
-    if (!comm || !core_begin(&call))
+    if (!comm || !tell_begin(&call))
         return;
     describe(comm, told);
     hooks = nccl_comm_of_nr(atomic_load(&comm->same));
@@ -75,34 +94,34 @@ static void tell_comm_is(uint32_t nr, const struct nccl_told_comm *told)
         nccl_comm_tie_by_rank(comm);
         atomic_store(&comm->sent_epoch, 0);
     }
-    core_end(&call);
+    tell_end(&call);
 }
 
 static void tell_comm_gone(uint32_t nr)
 {
     struct shim_call call;
     struct nccl_comm *comm = nccl_comm_of_nr(nr);
-    if (!comm || !core_begin(&call))
+    if (!comm || !tell_begin(&call))
         return;
     if (!atomic_load(&comm->same))
         nccl_comm_send_gone(comm, call.tls->tid);
     nccl_comm_free(comm);
-    core_end(&call);
+    tell_end(&call);
 }
 
 static void tell_call(const struct nccl_told_call *told)
 {
     struct shim_call call;
-    if (!core_begin(&call))
+    if (!tell_begin(&call))
         return;
-    bool ours = !told->tid || told->tid == call.tls->tid;
+    bool ours = call.tls->self && (!told->tid || told->tid == call.tls->tid);
     struct nccl_comm *comm = nccl_comm_of_nr(told->nr);
     /* A call that was never launched, told when that was clear: a hook, if it knows the communicator, has told it long
      * ago. */
     bool known = !told->ran && comm && atomic_load(&comm->same);
     if ((!ours || !nccl_join(call.tls->self, told)) && !known)
         nccl_send_alone(told, told->tid ? told->tid : call.tls->tid);
-    core_end(&call);
+    tell_end(&call);
 }
 
 /* What later events call a communicator that has two numbers. */
@@ -117,7 +136,7 @@ static uint32_t known_as(uint32_t nr, uint32_t tid)
 static void tell_proxy(const struct tr_nccl_proxy *p)
 {
     struct shim_call call;
-    if (!core_begin(&call))
+    if (!tell_begin(&call))
         return;
     uint32_t tid = p->tid ? p->tid : call.tls->tid;
     if (!detail_is_off())
@@ -125,30 +144,68 @@ static void tell_proxy(const struct tr_nccl_proxy *p)
              .ordinal = p->ordinal, .peer = p->peer, .steps = p->steps, .size_bytes = p->size_bytes,
              .start_ns = p->start_ns, .dur_ns = p->dur_ns, .gpu_ns = p->gpu_ns, .peer_ns = p->peer_ns,
              .net_ns = p->net_ns);
-    core_end(&call);
+    tell_end(&call);
 }
 
 static void tell_channel_run(const struct tr_nccl_channel_run *r)
 {
     struct shim_call call;
-    if (!core_begin(&call))
+    if (!tell_begin(&call))
         return;
     uint32_t tid = r->tid ? r->tid : call.tls->tid;
     if (!detail_is_off())
         EMIT(nccl_channel_run, tid, .nr = known_as(r->nr, tid), .op = r->op, .ordinal = r->ordinal,
              .channel = r->channel, .start_ns = r->start_ns, .dur_ns = r->dur_ns);
-    core_end(&call);
+    tell_end(&call);
+}
+
+static void tell_net_device(const struct tr_nccl_net_device *d)
+{
+    struct shim_call call;
+    if (!tell_begin(&call))
+        return;
+    EMIT(nccl_net_device, d->tid ? d->tid : call.tls->tid, .device = d->device, .speed_mbps = d->speed_mbps,
+         .gdr = d->gdr, .dmabuf = d->dmabuf, .net = d->net, .name = d->name, .pci = d->pci);
+    tell_end(&call);
+}
+
+static void tell_net_connection(const struct tr_nccl_net_connection *c)
+{
+    struct shim_call call;
+    if (!tell_begin(&call))
+        return;
+    EMIT(nccl_net_connection, c->tid ? c->tid : call.tls->tid, .connection = c->connection, .device = c->device,
+         .way = c->way, .state = c->state, .start_ns = c->start_ns, .dur_ns = c->dur_ns);
+    tell_end(&call);
+}
+
+static void tell_net_io(const struct tr_nccl_net_io *io)
+{
+    struct shim_call call;
+    if (!tell_begin(&call))
+        return;
+    if (!detail_is_off())
+        EMIT(nccl_net_io, io->tid ? io->tid : call.tls->tid, .connection = io->connection, .way = io->way,
+             .gdr = io->gdr, .count = io->count, .failed = io->failed, .size_bytes = io->size_bytes,
+             .busy_ns = io->busy_ns, .worst_ns = io->worst_ns, .start_ns = io->start_ns, .dur_ns = io->dur_ns);
+    tell_end(&call);
 }
 
 /* ---- from the core ---------------------------------------------------------------------------------------------- */
 
 void nccl_tend(uint64_t now, bool last)
 {
+    struct shim_tls *tls = process.preload->tls();
+    void *frame = tls->frame;
+    tls->frame = __builtin_frame_address(0);
+    tending = true;
     for (int i = 0; i < MAX_FRONTS; i++) {
         const struct nccl_front *front = atomic_load(&fronts[i]);
         if (front && front->tend)
             front->tend(now, last);
     }
+    tending = false;
+    tls->frame = frame;
     nccl_comms_send(now);
 }
 
@@ -200,6 +257,11 @@ static const struct nccl_sink sink = {
     .proxy = tell_proxy,
     .channel_run = tell_channel_run,
     .dropped = nccl_lost,
+    .net_ios = &lttng_ust_tracepoint_trshim___nccl_net_io.state,
+    .net_states = &lttng_ust_tracepoint_trshim___nccl_net_connection.state,
+    .net_device = tell_net_device,
+    .net_connection = tell_net_connection,
+    .net_io = tell_net_io,
 };
 
 __attribute__((visibility("default"))) const struct nccl_sink *trshim_nccl_sink(uint32_t version);
