@@ -42,6 +42,7 @@ PROVIDER := traces/tp_trshim.c
 PRELOAD  := $(wildcard shim/preload/*.c shim/preload/*.S)
 CORE     := $(wildcard shim/core/*.c)
 PLUGIN   := $(wildcard plugin/*.c) shim/preload/environment.c
+NET      := $(wildcard plugin/net/*.c) plugin/core.c shim/preload/environment.c
 ANALYSIS := $(filter-out analysis/main.c,$(wildcard analysis/*.c analysis/*/*.c))
 UNIT     := $(wildcard tests/unit/test_*.c)
 PLUGIN_TESTS := $(wildcard tests/plugin/test_*.c)
@@ -52,6 +53,7 @@ obj = $(patsubst %,$(O)/obj/%.o,$(1))
 TRSHIM_OBJS  := $(call obj,analysis/main.c $(ANALYSIS) $(TRACES))
 PRELOAD_OBJS := $(call obj,$(PRELOAD))
 PLUGIN_OBJS  := $(call obj,$(PLUGIN))
+NET_OBJS     := $(call obj,$(NET))
 CORE_OBJS    := $(call obj,$(PROVIDER) $(CORE) traces/kernel_batch.c)
 ARCHIVE      := $(O)/obj/parts.a
 UNIT_BINS    := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(UNIT))
@@ -65,7 +67,7 @@ HELPER_BINS  := $(patsubst %.c,$(O)/%,$(HELPERS))
 .PHONY: all programs tests FORCE
 
 all: programs $(O)/man/trshim.1 ## everything that is installed (default)
-programs: $(O)/trshim $(O)/libtrshim.so $(O)/libtrshim-core.so $(O)/libnccl-profiler-trshim.so
+programs: $(O)/trshim $(O)/libtrshim.so $(O)/libtrshim-core.so $(O)/libnccl-profiler-trshim.so $(O)/net/libnccl-net-trshim.so
 tests: programs $(UNIT_BINS) $(PLUGIN_BINS) $(HELPER_BINS) $(O)/tools/events_md ## the test programs, without running them
 
 # ---- Rules ------------------------------------------------------------------------------------------------------
@@ -104,6 +106,12 @@ $(O)/libtrshim-core.so: $(CORE_OBJS)
 # NCCL closes it with its last communicator: nothing of it may go then.
 $(O)/libnccl-profiler-trshim.so: $(PLUGIN_OBJS)
 	$(call say,LD,$@)
+	$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,--no-undefined -o $@ $^ -Wl,--no-as-needed -l:libdl.so.2
+
+# In a folder of its own: `record` puts that into the job's LD_LIBRARY_PATH, where nothing else of ours may be found.
+$(O)/net/libnccl-net-trshim.so: $(NET_OBJS)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,--no-undefined -o $@ $^ -Wl,--no-as-needed -l:libdl.so.2
 
 $(O)/trshim: $(TRSHIM_OBJS)
@@ -245,7 +253,7 @@ clean: ## remove what was built
 .PHONY: install uninstall
 D           = $(DESTDIR)$(PREFIX)
 INSTALLED   = $(D)/bin/trshim $(D)/lib/trshim/libtrshim.so $(D)/lib/trshim/libtrshim-core.so $(D)/include/trshim.h \
-              $(D)/lib/trshim/libnccl-profiler-trshim.so \
+              $(D)/lib/trshim/libnccl-profiler-trshim.so $(D)/lib/trshim/net/libnccl-net-trshim.so \
               $(D)/share/man/man1/trshim.1 $(D)/share/bash-completion/completions/trshim
 
 install: all ## into PREFIX (default /usr/local), below DESTDIR if set
@@ -253,10 +261,11 @@ install: all ## into PREFIX (default /usr/local), below DESTDIR if set
 	install -D -m 644 $(O)/libtrshim.so $(D)/lib/trshim/libtrshim.so
 	install -D -m 644 $(O)/libtrshim-core.so $(D)/lib/trshim/libtrshim-core.so
 	install -D -m 644 $(O)/libnccl-profiler-trshim.so $(D)/lib/trshim/libnccl-profiler-trshim.so
+	install -D -m 644 $(O)/net/libnccl-net-trshim.so $(D)/lib/trshim/net/libnccl-net-trshim.so
 	install -D -m 644 include/trshim.h $(D)/include/trshim.h
 	install -D -m 644 $(O)/man/trshim.1 $(D)/share/man/man1/trshim.1
 	install -D -m 644 tools/trshim.bash-completion $(D)/share/bash-completion/completions/trshim
 
 uninstall: ## what install put there
 	rm -f $(INSTALLED)
-	rmdir $(D)/lib/trshim 2>/dev/null || :
+	rmdir $(D)/lib/trshim/net $(D)/lib/trshim 2>/dev/null || :

@@ -54,7 +54,18 @@ is "plugin: exports what NCCL looks for and nothing else" \
     "$(exports "$plugin" | tr '\n' ' ')" "$(printf 'ncclProfiler_v%d ' 1 2 3 4 5 6 7)"
 is "plugin: stays when NCCL closes it" "$(readelf -dW "$plugin" | grep -c NODELETE)" 1
 
-for file in "$preload" "$core" "$plugin" "$O/trshim"; do
+net=$O/net/libnccl-net-trshim.so
+is "net plugin: no symbol version above GLIBC_2.17" \
+    "$(printf '%s\n2.17\n' "$(versions "$net" | tail -n 1)" | sort -V | tail -n 1)" 2.17
+is "net plugin: needs nothing but libc and libdl" "$(needed "$net" | grep -v -x -e 'libc\.so\.6' -e 'libdl\.so\.2')" ""
+is "net plugin: exports what NCCL looks for and its own mark" \
+    "$(exports "$net" | grep -v -E '^nccl(NetPlugin|CollNetPlugin|TunerPlugin|Profiler|EnvPlugin|GinPlugin|RmaPlugin)_v[0-9]+$')" trshim_net_wrapper
+is "net plugin: all that NCCL looks for is found out in the job" \
+    "$(readelf -W --dyn-syms "$net" | awk '$8 ~ /^nccl/ && $4 != "IFUNC" { print $8 }')" ""
+is "net plugin: stays when NCCL closes it" "$(readelf -dW "$net" | grep -c NODELETE)" 1
+is "net plugin: NCCL's short name finds it where it is mapped" "$(readelf -dW "$net" | grep -c 'SONAME.*\[libnccl-net-trshim.so\]')" 1
+
+for file in "$preload" "$core" "$plugin" "$net" "$O/trshim"; do
     is "${file##*/}: stack is not executable" "$(readelf -lW "$file" | awk '$1 == "GNU_STACK" { print $7 }')" RW
     is "${file##*/}: code needs no relocation (no TEXTREL)" "$(readelf -dW "$file" | grep -c TEXTREL)" 0
 done

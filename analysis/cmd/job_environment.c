@@ -82,6 +82,29 @@ static void set_profiler(const struct job_environment *env)
     setenv("NCCL_PROFILER_PLUGIN", path, 1);
 }
 
+/* Our network plugin around the first the job would have; the others of a list stay. It goes by its short name, since
+ * NCCL before 2.20 takes no path, from a folder that holds nothing else. */
+static void set_net(const struct job_environment *env)
+{
+    const char *before = getenv("NCCL_NET_PLUGIN"), *path = getenv("LD_LIBRARY_PATH");
+    const char *slash = strrchr(env->preload, '/');
+    char file[PATH_MAX + 32], *all;
+    int dir = (int)(slash - env->preload) + 4;
+    snprintf(file, sizeof(file), "%.*s/net/libnccl-net-trshim.so", dir - 4, env->preload);
+    if (access(file, R_OK) != 0 || strpbrk(env->preload, ":;"))
+        return;
+    if (before && (!*before || strcasecmp(before, "none") == 0 || strcasecmp(before, "STATIC_PLUGIN") == 0 ||
+                   strncmp(before, "trshim", strcspn(before, ",")) == 0))
+        return; /* none, one inside the program, or ours already */
+    if (asprintf(&all, "%s%s%.*s", path && *path ? path : "", path && *path ? ":" : "", dir, file) < 0)
+        return;
+    setenv("LD_LIBRARY_PATH", all, 1); /* freed by exec, as the next */
+    if (before && asprintf(&all, "%.*s", (int)strcspn(before, ","), before) >= 0)
+        setenv("TRSHIM_NCCL_NET", all, 0);
+    if (asprintf(&all, "trshim%s", before ? before + strcspn(before, ",") : "") >= 0)
+        setenv("NCCL_NET_PLUGIN", all, 1);
+}
+
 void job_environment_set(void *arg)
 {
     struct job_environment *env = arg;
@@ -107,6 +130,8 @@ void job_environment_set(void *arg)
     snprintf(pid, sizeof(pid), "%d", getpid());
     setenv("TRSHIM_ROOT_PID", pid, 1);
     set_profiler(env);
+    if (env->wrap_net)
+        set_net(env);
     job_nccl_log_set(env->nccl_log);
     set_if("TRSHIM_RANKS", env->ranks);
     set_if("TRSHIM_STEPS", env->steps);

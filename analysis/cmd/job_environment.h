@@ -12,6 +12,7 @@ struct job_environment {
     char core[PATH_MAX];    /* libtrshim-core.so */
     struct keeper_welcome session;
     const char *ranks, *steps, *every; /* NULL: all */
+    bool wrap_net;                     /* put our network plugin around the job's */
     const char *nccl_log;              /* directory for what NCCL logs; NULL: leave its log alone */
 };
 

@@ -200,6 +200,7 @@ static int run_record(int argc, char **argv)
     }
     if (!r->options.no_nccl_log)
         r->env.nccl_log = output_nccl_log(&r->output);
+    r->env.wrap_net = r->options.wrap_net;
     rc = job_start(&r->job, r->options.command, job_environment_set, &r->env);
     if (rc < 0) {
         cmd_error("cannot run \"%s\": %s", r->options.command[0], strerror(-rc));

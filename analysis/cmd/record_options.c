@@ -21,7 +21,8 @@ enum {
     KEY_EVERY,
     KEY_RANKS,
     KEY_NO_REPORT,
-    KEY_NO_NCCL_LOG
+    KEY_NO_NCCL_LOG,
+    KEY_WRAP_NET
 };
 
 #define SESSION_ROWS                                                                                                   \
@@ -56,6 +57,10 @@ static const struct argp_option record_rows[] = {
     {"steps", KEY_STEPS, "A:B", 0, "Record steps A to B in detail, the others in outline", 0},
     {"every", KEY_EVERY, "N:M", 0, "Record M steps out of every N in detail", 0},
     {"ranks", KEY_RANKS, "LIST", 0, "Record only these ranks: 0,2,8-15", 0},
+    {"wrap-net", KEY_WRAP_NET, NULL, 0,
+     "Wrap the external network plugin that NCCL uses (NCCL_NET_PLUGIN, libnccl-net.so): records its devices, "
+     "connections and what they move",
+     0},
     {"no-nccl-log", KEY_NO_NCCL_LOG, NULL, 0, "Leave NCCL's log as it is: neither have it written nor keep it", 0},
     {"no-report", KEY_NO_REPORT, NULL, 0, "Give no verdict at the end", 0},
     {"quiet", 'q', NULL, 0, "Say nothing at the end", 0},
@@ -129,6 +134,9 @@ static error_t parse_row(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_NO_NCCL_LOG:
         o->no_nccl_log = true;
+        return 0;
+    case KEY_WRAP_NET:
+        o->wrap_net = true;
         return 0;
     case ARGP_KEY_ARG:
         if (!o->takes_command)

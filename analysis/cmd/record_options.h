@@ -18,7 +18,7 @@ struct record_options {
     uint64_t delay_ns, duration_ns; /* 0: none */
     const char *ranks, *steps, *every;
     bool with_report, quiet;
-    bool no_nccl_log;
+    bool no_nccl_log, wrap_net;
     bool takes_command; /* record, not start */
     char **command;     /* NULL-terminated, at least one; NULL for `trshim start` */
 };

@@ -117,6 +117,8 @@ void nccl_send_alone(const struct nccl_told_call *told, uint32_t tid);
 
 /* By the tender, four times a second; `last`: the process ends. */
 void nccl_tend(uint64_t now, bool last);
+/* Maps our network plugin, if NCCL was told to use it. */
+void nccl_net_prepare(void);
 void nccl_after_fork(void);
 
 static inline void nccl_lost(uint32_t n)

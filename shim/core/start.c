@@ -7,6 +7,7 @@
 #include "shim/core/fd.h"
 #include "shim/core/gates.h"
 #include "shim/core/name.h"
+#include "shim/core/nccl.h"
 #include "shim/core/options.h"
 #include "shim/core/process.h"
 #include "shim/core/tender.h"
@@ -77,6 +78,8 @@ static bool start(int late, const struct shim_preload *preload)
         EMIT(gap, process.pid, .why = TR_gap_why_ranks, .on = 1);
     if (thread_self(preload->tls()))
         tender_start();
+    if (!process.excluded)
+        nccl_net_prepare();
     say(2, "recording as rank %d", process.rank);
     return true;
 }

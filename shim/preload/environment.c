@@ -1,4 +1,4 @@
-/* environment.c - what must be so before the core is loaded. In the preload and in the profiler plugin, for whichever
+/* environment.c - what must be so before the core is loaded. In the preload and in the plugins of NCCL, for whichever
  * of them loads it; needs libc alone, and nothing of it above GLIBC_2.17. */
 #include "shim/preload/environment.h"
 
@@ -76,4 +76,9 @@ void environment_find_core(char *path, size_t room, const void *near)
         return;
     memcpy(path, us.dli_fname, dir);
     memcpy(path + dir, name, sizeof(name));
+    /* The network plugin has a folder of its own below ours. */
+    if (access(path, F_OK) == 0 || dir + 3 + sizeof(name) > room)
+        return;
+    memcpy(path + dir, "../", 3);
+    memcpy(path + dir + 3, name, sizeof(name));
 }

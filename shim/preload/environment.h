@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* TRSHIM_CORE, else libtrshim-core.so in the directory of the library that holds `near`. Empty: never load it. */
+/* TRSHIM_CORE, else libtrshim-core.so in the directory of the library that holds `near`, or above it. Empty: never load
+ * it. */
 void environment_find_core(char *path, size_t room, const void *near);
 
 /* What LTTng, NVTX and CUDA read when they start, and where a daemon of `trshim start` would listen. What the user has
