@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/input/torch_words.h"
 #include "analysis/input/value.h"
 #include "analysis/model/arena.h"
 #include "analysis/model/map.h"
@@ -264,32 +265,9 @@ static int tell_group(struct reading *reading, size_t index, uint64_t ts_ns)
 
 /* ---- entries -------------------------------------------------------------------------------- */
 
-static enum tr_coll_op op_of(const char *name)
-{
-    const char *word = strchr(name, ':') ? strchr(name, ':') + 1 : name;
-
-#define FR_OP(prefix, op)                                                                                              \
-    if (strncmp(word, prefix, sizeof(prefix) - 1) == 0)                                                                \
-        return TR_coll_op_##op;
-#define FR_TYPE(word, number)
-#include "analysis/input/fr_words.def"
-#undef FR_OP
-#undef FR_TYPE
-    return TR_coll_op_other;
-}
-
 static uint8_t type_of(const struct value *types)
 {
-    const char *type = value_text(value_item(types, 0), value_text(types, ""));
-
-#define FR_OP(prefix, op)
-#define FR_TYPE(word, number)                                                                                          \
-    if (strcmp(type, word) == 0)                                                                                       \
-        return number;
-#include "analysis/input/fr_words.def"
-#undef FR_OP
-#undef FR_TYPE
-    return 255;
+    return torch_nccl_type(value_text(value_item(types, 0), value_text(types, "")));
 }
 
 /* Elements of all tensors: [[8192, 1, 5120], [16]]. */
@@ -371,7 +349,7 @@ static int tell_entry(struct reading *reading, const struct value *entry)
         return 0;
     }
     struct tr_open_coll open = {
-        .op = op_of(name),
+        .op = torch_coll_op(name),
         .type = type_of(value_get(entry, "input_dtypes")),
         .started = strcmp(value_text(value_get(entry, "state"), ""), "started") == 0,
         .nr = (uint32_t)(group - reading->groups) + 1,

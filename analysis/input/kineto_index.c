@@ -184,6 +184,8 @@ static int take_range(struct builder *builder, const struct kineto_row *row, str
     event->kind = range == KINETO_RANGE_plain ? KE_range : KE_anchor;
     event->act = anchors[range];
     int rc = kineto_names_add(&builder->index->names, TR_name_kind_range, row->name, &event->name);
+    if (rc == 0 && event->kind == KE_range)
+        rc = kineto_colls_take(&builder->index->colls, row, &event->range.call);
     return rc < 0 ? rc : 1;
 }
 
@@ -346,12 +348,26 @@ static int close_only_step(struct builder *builder, const struct kineto_event *s
     return rc < 0 ? rc : sorter_add(builder->by_time, &next);
 }
 
+/* The range is a call of a collective: told as such besides, unless it is within another one (`end_ns` of the last). */
+static int tell_call(struct builder *builder, const struct kineto_event *range, int64_t *end_ns)
+{
+    struct kineto_event call = *range;
+
+    if (range->kind != KE_range || !range->range.call.group || range->start_ns < *end_ns)
+        return 0;
+    call.kind = KE_coll;
+    call.order = builder->index->nr_rows++;
+    *end_ns = kineto_end_ns(range);
+    return sorter_add(builder->by_time, &call);
+}
+
 /* The ranges of one thread, in order of their starts. */
 static int join_ranges(struct builder *builder, const struct kineto_event *events, size_t nr)
 {
     const struct kineto_event *step = NULL;
     size_t nr_steps = 0;
     int64_t ends[DEPTH_MAX]; /* of the ranges around */
+    int64_t call_end_ns = INT64_MIN;
     uint32_t depth = 0;
     int rc = 0;
 
@@ -367,6 +383,8 @@ static int join_ranges(struct builder *builder, const struct kineto_event *event
             nr_steps++;
         }
         rc = sorter_add(builder->by_time, &event);
+        if (rc == 0)
+            rc = tell_call(builder, &event, &call_end_ns);
     }
     return rc == 0 && nr_steps == 1 ? close_only_step(builder, step) : rc;
 }
@@ -409,6 +427,16 @@ static void find_extent(struct kineto_index *index)
     for (size_t i = 1; i < index->events.nr; i++)
         if (events[i].start_ns < index->first_ns)
             index->first_ns = events[i].start_ns;
+}
+
+static void count_calls(struct kineto_index *index)
+{
+    const struct kineto_event *events = index->events.records;
+
+    for (size_t i = 0; index->colls.nr && i < index->events.nr; i++)
+        if (events[i].kind == KE_coll)
+            kineto_colls_count(&index->colls, &events[i].range.call);
+    kineto_colls_settle(&index->colls, &index->about);
 }
 
 /* A trace of GPU rows alone: they need somebody to belong to. */
@@ -459,6 +487,7 @@ static int build(struct builder *builder, const char *path)
     if (index->about.base_ns < 0 || index->about.base_ns > TIME_MAX)
         index->about.base_ns = 0;
     find_extent(index);
+    count_calls(index);
     rc = find_process(index);
     return rc < 0 ? rc : tell_problem(index);
 }
@@ -497,6 +526,7 @@ void kineto_index_free(struct kineto_index *index)
         return;
     sorted_done(&index->events);
     kineto_names_done(&index->names);
+    kineto_colls_done(&index->colls);
     free(index->processes);
     free(index->threads);
     free(index->problem);

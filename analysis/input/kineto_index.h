@@ -12,13 +12,14 @@
 #include <stdint.h>
 
 #include "analysis/input/external_sort.h"
+#include "analysis/input/kineto_colls.h"
 #include "analysis/input/kineto_names.h"
 #include "analysis/input/kineto_row.h"
 
 #define KINETO_PROCESSES_MAX 64
 #define KINETO_THREADS_MAX 4096
 
-enum kineto_event_kind { KE_kernel, KE_copy, KE_set, KE_call, KE_range, KE_anchor, KE_block };
+enum kineto_event_kind { KE_kernel, KE_copy, KE_set, KE_call, KE_range, KE_anchor, KE_block, KE_coll };
 
 /* Times are as in the file: base_ns is to be added. */
 struct kineto_event {
@@ -30,9 +31,10 @@ struct kineto_event {
             uint32_t blocks, graph;
         } gpu; /* KE_kernel, KE_copy, KE_set */
         struct {
-            uint64_t nr; /* of a step */
+            uint64_t nr;             /* of a step */
+            struct kineto_call call; /* KE_coll; and of a range that may become one */
             uint32_t depth;
-        } range; /* KE_range, KE_anchor */
+        } range; /* KE_range, KE_anchor, KE_coll */
         struct {
             uint64_t address, size_bytes, allocated_bytes, reserved_bytes;
         } block;
@@ -68,6 +70,7 @@ struct kineto_index {
     struct kineto_about about;
     struct sorted events; /* struct kineto_event, by end */
     struct kineto_names names;
+    struct kineto_colls colls;
     struct kineto_process *processes; /* owned; one at least is seen if there are events */
     size_t nr_processes;
     struct kineto_thread *threads; /* owned */

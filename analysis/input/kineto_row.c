@@ -23,6 +23,8 @@ struct reader {
     unsigned row_depth; /* containers around a row: 1 or 2; 0 while it is not known */
     bool in_row;
     unsigned grid_sides;
+    uint64_t shape_elements; /* of the shape under way in "Input Dims"; 0: a scalar, or not known */
+    unsigned shape_sides;
     struct kineto_row row;
 };
 
@@ -96,9 +98,12 @@ static void copy_text(char *to, size_t size, const char *text, size_t len)
 static void clear_row(struct kineto_row *row)
 {
     row->ph[0] = row->category[0] = row->name[0] = row->pid[0] = row->tid[0] = '\0';
-    row->arg_name[0] = '\0';
+    row->input_type[0] = '\0';
     row->ts_ns = row->dur_ns = KINETO_UNKNOWN;
-    row->blocks = 0;
+    row->blocks = row->input_elements = 0;
+#define TEXT(field, key, size) row->field[0] = '\0';
+    KINETO_ARG_TEXTS(TEXT)
+#undef TEXT
 #define ARG(field, key) row->field = KINETO_UNKNOWN;
     KINETO_ARGS(ARG)
 #undef ARG
@@ -136,9 +141,18 @@ static void arg_value(struct kineto_row *row, const char *key, const char *text,
         KINETO_ARGS(ARG)
 #undef ARG
     };
+    static const struct {
+        const char *key;
+        size_t offset, size;
+    } texts[] = {
+#define TEXT(field, key, size) {key, offsetof(struct kineto_row, field), size},
+        KINETO_ARG_TEXTS(TEXT)
+#undef TEXT
+    };
 
-    if (strcmp(key, "name") == 0)
-        copy_text(row->arg_name, sizeof(row->arg_name), text, len);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (strcmp(texts[i].key, key) == 0)
+            copy_text((char *)row + texts[i].offset, texts[i].size, text, len);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         if (strcmp(numbers[i].key, key) == 0)
             *(int64_t *)((char *)row + numbers[i].offset) = number_or_unknown(text, len, 1);
@@ -152,6 +166,16 @@ static void grid_value(struct reader *reader, const char *text, size_t len)
         reader->row.blocks = 1;
     if (side <= 0 || __builtin_mul_overflow(reader->row.blocks, (uint64_t)side, &reader->row.blocks))
         reader->row.blocks = 0;
+}
+
+static void side_value(struct reader *reader, const char *text, size_t len)
+{
+    int64_t side = number_or_unknown(text, len, 1);
+
+    if (reader->shape_sides++ == 0)
+        reader->shape_elements = 1;
+    if (side <= 0 || __builtin_mul_overflow(reader->shape_elements, (uint64_t)side, &reader->shape_elements))
+        reader->shape_elements = 0;
 }
 
 /* ---- what the file says of itself ----------------------------------------------------------- */
@@ -234,7 +258,18 @@ static int on_value(void *arg, const struct json_place *place, enum json_type ty
         arg_value(&reader->row, place->keys[reader->row_depth + 1], text, len);
     else if (in == 3 && strcmp(place->keys[reader->row_depth + 1], "grid") == 0)
         grid_value(reader, text, len);
+    else if (in == 3 && strcmp(place->keys[reader->row_depth + 1], "Input type") == 0 && !reader->row.input_type[0])
+        copy_text(reader->row.input_type, sizeof(reader->row.input_type), text, len);
+    else if (in == 4 && strcmp(place->keys[reader->row_depth + 1], "Input Dims") == 0)
+        side_value(reader, text, len);
     return 0;
+}
+
+/* A shape in "Input Dims": in a row, in its args, in that list. */
+static bool is_shape(const struct reader *reader, const struct json_place *place)
+{
+    return place->depth == reader->row_depth + 3 && strcmp(place->keys[reader->row_depth], "args") == 0 &&
+           strcmp(place->keys[reader->row_depth + 1], "Input Dims") == 0;
 }
 
 /* Whether a container at this place holds rows. */
@@ -253,8 +288,11 @@ static int on_begin(void *arg, const struct json_place *place, char bracket)
 {
     struct reader *reader = arg;
 
-    if (reader->in_row)
+    if (reader->in_row) {
+        if (is_shape(reader, place))
+            reader->shape_elements = reader->shape_sides = 0;
         return 0;
+    }
     if (bracket == '[' && holds_rows(place)) {
         reader->row_depth = place->depth + 1;
         reader->about->is_trace |= place->depth == 1;
@@ -271,6 +309,8 @@ static int on_end(void *arg, const struct json_place *place, char bracket)
 {
     struct reader *reader = arg;
 
+    if (reader->in_row && is_shape(reader, place))
+        reader->row.input_elements += reader->shape_elements;
     if (!reader->in_row || place->depth != reader->row_depth)
         return 0;
     reader->in_row = false;

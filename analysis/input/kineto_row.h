@@ -11,6 +11,8 @@
 
 #define KINETO_NAME_SIZE 4096 /* longer names are cut off */
 #define KINETO_WORD_SIZE 64
+#define KINETO_GROUP_SIZE 128
+#define KINETO_RANKS_SIZE 1024 /* PyTorch names 30 ranks at most */
 #define KINETO_DEVICES_MAX 64
 #define KINETO_UNKNOWN INT64_MIN
 
@@ -26,7 +28,23 @@
     ARG(memory_device, "Device Id")                                                                                    \
     ARG(memory_device_type, "Device Type")                                                                             \
     ARG(memory_allocated, "Total Allocated")                                                                           \
-    ARG(memory_reserved, "Total Reserved")
+    ARG(memory_reserved, "Total Reserved")                                                                             \
+    ARG(in_elements, "In msg nelems")                                                                                  \
+    ARG(out_elements, "Out msg nelems")                                                                                \
+    ARG(group_size, "Group size")                                                                                      \
+    ARG(group_first, "Global rank start")                                                                              \
+    ARG(group_stride, "Global rank stride")                                                                            \
+    ARG(seq, "Seq")
+
+/* Texts of them. TEXT(field, "key", size) */
+#define KINETO_ARG_TEXTS(TEXT)                                                                                         \
+    TEXT(arg_name, "name", KINETO_WORD_SIZE)                                                                           \
+    TEXT(collective, "Collective name", KINETO_WORD_SIZE)                                                              \
+    TEXT(type, "dtype", KINETO_WORD_SIZE)                                                                              \
+    TEXT(in_split, "In split size", KINETO_WORD_SIZE)                                                                  \
+    TEXT(group_name, "Process Group Name", KINETO_GROUP_SIZE)                                                          \
+    TEXT(group_desc, "Process Group Description", KINETO_GROUP_SIZE)                                                   \
+    TEXT(group_ranks, "Process Group Ranks", KINETO_RANKS_SIZE)
 
 /* Texts are "" and numbers KINETO_UNKNOWN where the row does not say. */
 struct kineto_row {
@@ -35,8 +53,14 @@ struct kineto_row {
     char name[KINETO_NAME_SIZE];
     char pid[KINETO_WORD_SIZE], tid[KINETO_WORD_SIZE]; /* as text, whatever they were */
     int64_t ts_ns, dur_ns;
-    uint64_t blocks;                 /* of args.grid; 0 unknown */
-    char arg_name[KINETO_WORD_SIZE]; /* args.name, of rows with ph M */
+    uint64_t blocks; /* of args.grid; 0 unknown */
+    /* Of the inputs by "Input Dims" and "Input type", which profiles with record_shapes have: elements of all, 0
+     * unknown, and the type of the first one. */
+    uint64_t input_elements;
+    char input_type[KINETO_WORD_SIZE];
+#define TEXT(field, key, size) char field[size];
+    KINETO_ARG_TEXTS(TEXT)
+#undef TEXT
 #define ARG(field, key) int64_t field;
     KINETO_ARGS(ARG)
 #undef ARG

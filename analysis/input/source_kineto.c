@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "traces/schema.h"
 
@@ -131,6 +132,57 @@ static bool make_name(struct source_kineto *kineto, size_t i, const struct event
     return true;
 }
 
+/* ---- process groups ------------------------------------------------------------------------- */
+
+/* Whether calls on it mean something to other ranks: NCCL's communicator is then known by it. */
+static bool is_told(const struct source_kineto *kineto, const struct kineto_group *group)
+{
+    return kineto->rank >= 0 && group->tally.nr > 0 && group->size > 0 && group->size <= INT32_MAX &&
+           kineto_group_is_matched(group) && kineto_group_place(group, kineto->rank) >= 0;
+}
+
+static const char *shown_name(const struct kineto_group *group)
+{
+    return group->desc[0] && strcmp(group->desc, "undefined") != 0 ? group->desc : group->name;
+}
+
+static bool make_comm(struct source_kineto *kineto, size_t i, const struct event **ret)
+{
+    if (i == kineto->index->colls.nr)
+        return false;
+    const struct kineto_group *group = &kineto->index->colls.groups[i];
+    if (!is_told(kineto, group))
+        return true;
+    struct event *event = head_event(kineto, EV_nccl_comm);
+    struct tr_nccl_comm *comm = &event->u.nccl_comm;
+    comm->state = TR_nccl_state_made;
+    comm->rank = kineto_group_place(group, kineto->rank);
+    comm->nranks = (int32_t)group->size;
+    comm->device = -1;
+    comm->comm = comm->nr = (uint32_t)i + 1;
+    comm->id = group->id;
+    comm->source = TR_nccl_source_hook;
+    comm->name = shown_name(group);
+    *ret = event;
+    return true;
+}
+
+static bool make_group(struct source_kineto *kineto, size_t i, const struct event **ret)
+{
+    if (i == kineto->index->colls.nr)
+        return false;
+    const struct kineto_group *group = &kineto->index->colls.groups[i];
+    if (!is_told(kineto, group) || !group->ranks[0])
+        return true;
+    struct event *event = head_event(kineto, EV_nccl_group);
+    event->u.nccl_group.nr = (uint32_t)i + 1;
+    event->u.nccl_group.id = group->id;
+    event->u.nccl_group.name = shown_name(group);
+    event->u.nccl_group.ranks = group->ranks;
+    *ret = event;
+    return true;
+}
+
 /* ---- what happened -------------------------------------------------------------------------- */
 
 static uint32_t name_id(const struct source_kineto *kineto, uint32_t number)
@@ -240,6 +292,25 @@ static void fill_block(const struct source_kineto *kineto, const struct kineto_e
     block->reserved_bytes = from->block.reserved_bytes;
 }
 
+static void fill_coll(const struct source_kineto *kineto, const struct kineto_event *from, struct event *event)
+{
+    const struct kineto_call *call = &from->range.call;
+    struct kineto_group *group = &kineto->index->colls.groups[call->group - 1];
+    struct tr_coll *coll = &event->u.coll;
+
+    event->kind = EV_coll;
+    coll->op = call->op;
+    coll->type = call->type;
+    coll->how = 1; /* as a hook tells it: the call, not how it ran */
+    coll->nr = call->group;
+    if (!kineto_call_is_paired(call))
+        coll->ordinal = group->leader->all_numbered ? call->seq : group->nr_told++;
+    coll->peer = -1;
+    coll->dur_ns = from->dur_ns < UINT32_MAX ? (uint32_t)from->dur_ns : UINT32_MAX;
+    coll->count = kineto_call_elements(group, call);
+    coll->start_ns = clock_ns(kineto, from->start_ns);
+}
+
 static const struct {
     enum event_kind kind;
     void (*fill)(const struct source_kineto *kineto, const struct kineto_event *from, struct event *event);
@@ -247,7 +318,7 @@ static const struct {
     [KE_kernel] = {EV_kernel, fill_kernel}, [KE_copy] = {EV_gpu_copy, fill_copy},
     [KE_set] = {EV_gpu_set, fill_set},      [KE_call] = {EV_cuda_call, fill_call},
     [KE_range] = {EV_range, fill_range},    [KE_anchor] = {EV_anchor, fill_anchor},
-    [KE_block] = {EV_block, fill_block},
+    [KE_block] = {EV_block, fill_block},    [KE_coll] = {EV_coll, fill_coll},
 };
 
 static bool is_gpu(const struct kineto_event *from)
@@ -256,6 +327,12 @@ static bool is_gpu(const struct kineto_event *from)
 }
 
 /* ---- the scan ------------------------------------------------------------------------------- */
+
+/* A call on a group of which the other ranks' calls are not the same. */
+static bool is_unmatched(const struct source_kineto *kineto, const struct kineto_event *from)
+{
+    return from->kind == KE_coll && !is_told(kineto, &kineto->index->colls.groups[from->range.call.group - 1]);
+}
 
 static bool wants(const struct source_kineto *kineto, enum event_kind kind)
 {
@@ -266,8 +343,8 @@ static bool wants(const struct source_kineto *kineto, enum event_kind kind)
 static const struct event *next_of_head(struct source_kineto *kineto)
 {
     static bool (*const make[])(struct source_kineto *, size_t, const struct event **) = {
-        [STEP_proc] = make_proc,     [STEP_attr] = make_attr, [STEP_gpu] = make_gpu,
-        [STEP_thread] = make_thread, [STEP_name] = make_name,
+        [STEP_proc] = make_proc, [STEP_attr] = make_attr, [STEP_gpu] = make_gpu,     [STEP_thread] = make_thread,
+        [STEP_name] = make_name, [STEP_comm] = make_comm, [STEP_group] = make_group,
     };
     const struct event *event = NULL;
 
@@ -318,7 +395,8 @@ static const struct event *next_event(struct source_kineto *kineto)
     const struct sorted *events = &kineto->index->events;
     const struct kineto_event *from = events->records;
 
-    while (kineto->position < events->nr && !wants(kineto, makers[from[kineto->position].kind].kind))
+    while (kineto->position < events->nr &&
+           (!wants(kineto, makers[from[kineto->position].kind].kind) || is_unmatched(kineto, &from[kineto->position])))
         kineto->position++;
     bool last = kineto->position == events->nr;
     uint64_t ts_ns = clock_ns(kineto, last ? kineto->index->last_ns : kineto_end_ns(&from[kineto->position]));
@@ -373,6 +451,8 @@ static int kineto_start(struct source *source, unsigned channels, struct merge *
     kineto->position = 0;
     kineto->until_ns = clock_ns(kineto, kineto->index->first_ns);
     kineto->process = kineto->item = 0;
+    for (size_t i = 0; i < kineto->index->colls.nr; i++)
+        kineto->index->colls.groups[i].nr_told = 0;
     kineto->step = kineto->index->events.nr ? STEP_proc : STEP_end;
     kineto->stream.next = kineto_next;
     return merge_add(merge, &kineto->stream);
@@ -384,6 +464,12 @@ static void kineto_stop(struct source *source)
 
     if (index->problem)
         source_problem(source, "%s", index->problem);
+    for (size_t i = 0; i < index->colls.nr; i++)
+        if (index->colls.groups[i].tally.nr > 0 && !kineto_group_is_matched(&index->colls.groups[i]))
+            source_problem(source,
+                           "Collectives of %s cannot be matched with other ranks': the profiles have not the same "
+                           "calls, and no sequence numbers",
+                           shown_name(&index->colls.groups[i])[0] ? shown_name(&index->colls.groups[i]) : "the job");
 }
 
 static void kineto_free(struct source *source)

@@ -14,6 +14,8 @@ enum kineto_step {
     STEP_gpu,
     STEP_thread,
     STEP_name,
+    STEP_comm,
+    STEP_group,
     STEP_events,
     STEP_until,
     STEP_cut,

@@ -196,6 +196,39 @@ static void settle_ranks(const struct sources *sources)
             kineto_of(sources, i)->rank = -1; /* a single one needs no number */
 }
 
+/* ---- process groups ------------------------------------------------------------------------- */
+
+/* The group of this id in the first file that has it, but the last file itself; *ret_again: in a file of `rank`. */
+static struct kineto_group *group_before(const struct sources *sources, uint64_t id, int64_t rank, bool *ret_again)
+{
+    struct kineto_group *first = NULL;
+
+    *ret_again = false;
+    for (size_t i = 0; i + 1 < sources->nr; i++) {
+        const struct source_kineto *other = kineto_of(sources, i);
+        struct kineto_colls *colls = other ? &other->index->colls : NULL;
+        for (size_t j = 0; colls && j < colls->nr; j++) {
+            if (colls->groups[j].id != id)
+                continue;
+            first = first ? first : &colls->groups[j];
+            *ret_again |= rank >= 0 && other->index->about.rank == rank;
+        }
+    }
+    return first;
+}
+
+/* Lays the groups of the file that was added last beside those of the others. */
+static void join_groups(const struct sources *sources)
+{
+    struct kineto_index *index = kineto_of(sources, sources->nr - 1)->index;
+
+    for (size_t i = 0; i < index->colls.nr; i++) {
+        bool again;
+        struct kineto_group *leader = group_before(sources, index->colls.groups[i].id, index->about.rank, &again);
+        kineto_group_join(&index->colls.groups[i], leader, again);
+    }
+}
+
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static int cannot_open(const char *path, int rc, const char *problem, char **ret_error)
@@ -226,8 +259,10 @@ int source_kineto_open(const char *path, struct hosts *hosts, struct sources *so
         rc = settle_host(kineto, sources);
     if (rc == 0) {
         rc = sources_add(sources, &kineto->base);
-        if (rc == 0)
+        if (rc == 0) {
             settle_ranks(sources);
+            join_groups(sources);
+        }
         return rc;
     }
     source_kineto_ops.free(&kineto->base);

@@ -55,8 +55,8 @@ double coll_bus_factor(uint8_t op, int32_t nranks)
 
 double coll_busbw(const struct coll_class *class)
 {
-    /* As long as most kernels' waits are known. */
-    if (class->known <= 0 || class->known * 2 <= class->kernels || class->transfer_ns <= 0)
+    /* As long as most kernels' waits are known, and sizes are. */
+    if (class->bytes == 0 || class->known <= 0 || class->known * 2 <= class->kernels || class->transfer_ns <= 0)
         return NAN;
     return class->transfer_bytes / class->transfer_ns * 1e9 * coll_bus_factor(class->op, class->comm->nranks);
 }

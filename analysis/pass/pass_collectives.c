@@ -294,7 +294,7 @@ static int add_collective(struct report *report, const struct coll_class *class)
     char id[32];
     struct report_collective row = {.op = enum_name("op", class->op),
                                     .count = class->instances,
-                                    .bytes = class->instances ? class->bytes / class->instances : 0,
+                                    .bytes = class->bytes ? (int64_t)(class->bytes / class->instances) : TR_UNKNOWN,
                                     .time_ns = TR_UNKNOWN,
                                     .wait_ns = TR_UNKNOWN,
                                     .algbw = NAN,
@@ -312,7 +312,7 @@ static int add_collective(struct report *report, const struct coll_class *class)
         row.wait_ns = llround(class->wait_ns * class->kernels / class->known);
     row.busbw = coll_busbw(class);
     row.algbw = row.busbw / coll_bus_factor(class->op, class->comm->nranks);
-    if (row.bytes >= (uint64_t)TH_BUS_LARGE_BYTES)
+    if (row.bytes >= (int64_t)TH_BUS_LARGE_BYTES)
         row.expected = class->expected;
     return report_add_collective(report, &row);
 }

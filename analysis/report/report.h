@@ -236,7 +236,8 @@ struct report_collective {
     const char *comm; /* id of the communicator */
     const char *role; /* of it; NULL unknown */
     const char *op;
-    uint64_t bytes, count;    /* of one call on one rank, mean; instances */
+    int64_t bytes;            /* of one call on one rank, mean; TR_UNKNOWN */
+    uint64_t count;           /* instances */
     int64_t time_ns, wait_ns; /* of its kernels, on all ranks together; TR_UNKNOWN without kernels, or arrivals */
     double algbw, busbw;      /* bytes/s over transfer time; NAN unknown */
     double expected;          /* busbw that the connection should give; NAN unknown */

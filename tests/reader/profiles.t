@@ -6,9 +6,10 @@
 cases=$root/../shared/cases/traces
 [ -d "$cases/kineto" ] || skip_all "no ../shared/cases/traces/kineto here"
 
-# report FILE PYTHON-EXPRESSION of r (the report), m (its mean) and ids (of findings of medium severity and above)
+# report FILES PYTHON-EXPRESSION of r (the report), m (its mean) and ids (of findings of medium severity and above)
 report() {
-    "$TR" report --json "$1" >"$scratch/report.json" && "$PYTHON" - "$scratch/report.json" "$2" <<'END'
+    # shellcheck disable=SC2086 # several files
+    "$TR" report --json $1 >"$scratch/report.json" && "$PYTHON" - "$scratch/report.json" "$2" <<'END'
 import json, sys
 r = json.load(open(sys.argv[1]))
 m, ids = r["breakdown"]["mean"], [f["id"] for f in r["findings"] if f["severity"] != "low"]
@@ -25,4 +26,11 @@ ok "after: nothing of weight" report "$after" 'ids == [] and m["dataloader"] < 0
 ok "after: pageable copies are what is left, a little" report "$after" '[f["id"] for f in r["findings"]] == ["pageable-copies"]'
 ok "eight ranks of one step" report "$cases/param/dlrm" '[k["rank"] for k in r["ranks"]] == list(range(8)) and r["world_size"] == 8'
 ok "eight ranks: each has communication that is exposed" report "$cases/param/dlrm" 'all(k["comm_exposed"] > 0.1 for k in r["breakdown"]["per_rank"])'
+ok "eight ranks: waiting is told from moving bytes, nearly all of it is waiting" report "$cases/param/dlrm" \
+    'all(k["comm_wait"] > 0.9 * k["comm_exposed"] - 0.03 and 0.005 < k["comm_transfer"] < 0.03 for k in r["breakdown"]["per_rank"])'
+ok "eight ranks: rank 7, which came last most often, waits least" report "$cases/param/dlrm" 'min(r["breakdown"]["per_rank"], key=lambda k: k["comm_wait"])["rank"] == 7'
+ok "eight ranks: five AlltoAlls, three AllReduces, each of its size" report "$cases/param/dlrm" \
+    'sorted((c["op"], c["bytes"], c["count"]) for c in r["collectives"]) == [("AllReduce", 448, 1), ("AllReduce", 907840, 1), ("AllReduce", 1576964, 1), ("AlltoAll", 192, 1), ("AlltoAll", 1536, 1), ("AlltoAll", 13568, 1), ("AlltoAll", 24576, 2)]'
+ok "two of 128 ranks whose calls differ: a note, no guess" report "$cases/kineto/trace_filter_sampled_rank-0.json.gz $cases/kineto/trace_filter_sampled_rank-1.json.gz" \
+    'r["collectives"] == [] and all("cannot be matched" in i["problem"] for i in r["inputs"])'
 done_testing
