@@ -148,7 +148,7 @@ static int tell_quality(struct engine *engine)
         quality->gpu_lost += gpu->dropped + gpu->discarded + gpu->untimed;
         gpu_told += gpu->told;
     }
-    report->nr_hosts = trace_nr_hosts(engine->trace);
+    report->nr_hosts = report->nr_machines = trace_nr_hosts(engine->trace);
     report->world_size = job->world_size;
     report->first_ns = job_extent(job).first_ns;
     report->last_ns = job_extent(job).last_ns;

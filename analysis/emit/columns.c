@@ -27,7 +27,7 @@ static const struct column ranks[] = {
 #define R struct report_rank
     JSON(R, rank) JSON(R, attempt)
     {"host", COL_STR, offsetof(R, host_name), UNIT_NONE, W_none, 0},
-    JSON(R, pid) JSON(R, device) JSON(R, gpu_name) JSON(R, rank_source)
+    JSON(R, machine) JSON(R, pid) JSON(R, device) JSON(R, gpu_name) JSON(R, rank_source)
 #undef R
 };
 COLUMNS(ranks);

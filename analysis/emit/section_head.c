@@ -130,7 +130,7 @@ int section_head(const struct page *page)
     } else {
         part(&line, word(report->lang, is_incomplete(report) ? W_incomplete : W_nothing_lost));
     }
-    if (report->nr_hosts > 1 && report->quality.clock_error_ns != TR_UNKNOWN) {
+    if (report->nr_machines > 1 && report->quality.clock_error_ns != TR_UNKNOWN) {
         snprintf(text, sizeof text, word(report->lang, W_clocks),
                  units_time((double)report->quality.clock_error_ns).text);
         part(&line, text);

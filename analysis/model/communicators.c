@@ -205,6 +205,12 @@ void communicator_name(const struct communicator *comm, char *text, size_t size)
         snprintf(text, size, "%d ranks", comm->nranks);
 }
 
+const char *nccl_host_name(const struct process *process)
+{
+    const char *id = process_attr(process, "env.NCCL_HOSTID");
+    return id && *id ? id : process->host_name;
+}
+
 struct map_key nccl_host(const struct process *process)
 {
     const char *id = process_attr(process, "env.NCCL_HOSTID");

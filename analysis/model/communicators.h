@@ -69,6 +69,7 @@ void communicator_name(const struct communicator *comm, char *text, size_t size)
 
 /* The host of a process as NCCL sees it: NCCL_HOSTID where that is set, else the machine. */
 struct map_key nccl_host(const struct process *process);
+const char *nccl_host_name(const struct process *process); /* NULL unknown */
 
 /* Whether the calls of all its ranks are in the trace. */
 static inline bool communicator_is_whole(const struct communicator *comm)

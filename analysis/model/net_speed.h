@@ -1,7 +1,7 @@
 /* net_speed.h - how fast the network devices of each host are, and what collectives between hosts should reach by them.
  *
- * Filled by transport.c from what NCCL logs of its InfiniBand devices and from what a watched network plugin says of its
- * own. Interfaces of NET/Socket tell no speed. Memory grows with devices. One thread. */
+ * Filled by transport.c from what NCCL logs of its InfiniBand devices and from what a watched network plugin says of
+ * its own. Interfaces of NET/Socket tell no speed. Memory grows with devices. One thread. */
 #ifndef TRSHIM_ANALYSIS_MODEL_NET_SPEED_H
 #define TRSHIM_ANALYSIS_MODEL_NET_SPEED_H
 

@@ -351,7 +351,7 @@ static int finish(void *arg, struct report *report)
     int rc = make_profiles(self);
     for (const struct communicator *comm = self->job->communicators.first; comm && !rc; comm = comm->next)
         rc = add_communicator(self, report, comm);
-    if (report->nr_hosts > 1 && error_ns >= 0)
+    if (report->nr_machines > 1 && error_ns >= 0)
         report->quality.clock_error_ns = error_ns;
     return rc ? rc : add_collectives(self, report);
 }

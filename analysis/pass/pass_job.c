@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/communicators.h"
 #include "analysis/model/job.h"
 #include "analysis/pass/pass.h"
 #include "analysis/report/report.h"
@@ -64,7 +65,8 @@ static int add_rank(struct report *report, const struct rank *rank)
                                                             .attempt = rank->attempt,
                                                             .host = rank->process->host,
                                                             .pid = rank->process->pid,
-                                                            .host_name = rank->process->host_name,
+                                                            .host_name = nccl_host_name(rank->process),
+                                                            .machine = rank->process->host_name,
                                                             .device = gpu ? (int64_t)gpu->device : TR_UNKNOWN,
                                                             .gpu_name = gpu ? gpu->model : NULL,
                                                             .rank_source = rank->source,
@@ -74,10 +76,33 @@ static int add_rank(struct report *report, const struct rank *rank)
     return rc;
 }
 
+static int by_host(const void *a, const void *b)
+{
+    const struct map_key *x = a, *y = b;
+    return x->hi != y->hi ? (x->hi < y->hi ? -1 : 1) : x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+/* Containers of one machine may each be a host of their own (NCCL_HOSTID): NCCL takes the network between them. */
+static int count_hosts(const struct job *job, struct report *report)
+{
+    struct map_key *hosts = malloc((job->nr_ranks + 1) * sizeof(*hosts));
+    uint32_t nr = 0;
+    if (!hosts)
+        return -ENOMEM;
+    for (size_t i = 0; i < job->nr_ranks; i++)
+        hosts[i] = nccl_host(job->ranks[i]->process);
+    qsort(hosts, job->nr_ranks, sizeof(*hosts), by_host);
+    for (size_t i = 0; i < job->nr_ranks; i++)
+        nr += !i || by_host(&hosts[i - 1], &hosts[i]) != 0;
+    report->nr_hosts = nr > report->nr_hosts ? nr : report->nr_hosts;
+    free(hosts);
+    return 0;
+}
+
 static int finish(void *arg, struct report *report)
 {
     const struct job *job = ((struct pass_job *)arg)->job;
-    int rc = 0;
+    int rc = count_hosts(job, report);
     bool by_order = false;
     for (size_t i = 0; i < job->nr_ranks && !rc; i++) {
         const struct rank *rank = job->ranks[i];

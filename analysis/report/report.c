@@ -131,6 +131,7 @@ int report_add_rank(struct report *report, const struct report_rank *row)
     struct report_rank *copy = &report->ranks[report->nr_ranks++];
     *copy = *row;
     copy->host_name = report_str(report, row->host_name);
+    copy->machine = report_str(report, row->machine);
     copy->gpu_name = report_str(report, row->gpu_name);
     copy->rank_source = report_str(report, row->rank_source);
     copy->versions = versions;

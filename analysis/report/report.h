@@ -53,7 +53,8 @@ struct report_rank {
     int rank; /* global rank; -1 unknown */
     int attempt;
     uint32_t host, pid;
-    const char *host_name;
+    const char *host_name; /* as NCCL tells hosts apart: NCCL_HOSTID where that is set */
+    const char *machine;
     int64_t device;          /* ordinal of its GPU; TR_UNKNOWN */
     const char *gpu_name;    /* NULL unknown */
     const char *rank_source; /* "env", "order", "single": how the rank is known */
@@ -316,8 +317,9 @@ struct report {
     size_t nr_inputs;
     struct report_rank *ranks;
     size_t nr_ranks;
-    int world_size; /* -1 unknown */
-    size_t nr_hosts;
+    int world_size;             /* -1 unknown */
+    size_t nr_hosts;            /* as NCCL tells them apart, where it does */
+    size_t nr_machines;         /* each with a clock of its own */
     uint64_t first_ns, last_ns; /* of the events; 0, 0 without any. Set by the engine */
 
     struct report_steps steps;

@@ -1,4 +1,5 @@
-/* py_lines.c - see py_lines.h. Pure functions over bytes whose end is known; whatever they hold, nothing beyond is read. */
+/* py_lines.c - see py_lines.h. Pure functions over bytes whose end is known; whatever they hold, nothing beyond is
+ * read. */
 #include "shim/core/py_lines.h"
 
 #include <stdbool.h>

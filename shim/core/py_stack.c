@@ -20,28 +20,55 @@ struct layout {
     uint16_t interpreters; /* in _PyRuntime */
     uint32_t next_interpreter, threads;
     uint16_t next_thread, thread_id;
-    uint16_t cframe;      /* 3.11, 3.12: the record that has the frame */
-    uint16_t frame;       /* in the thread, or in that record */
-    uint16_t back, code;  /* in a frame */
-    uint16_t place;       /* f_lasti, or the address of the instruction */
-    uint16_t owner;       /* NO_FIELD before 3.11 */
+    uint16_t cframe;                                      /* 3.11, 3.12: the record that has the frame */
+    uint16_t frame;                                       /* in the thread, or in that record */
+    uint16_t back, code;                                  /* in a frame */
+    uint16_t place;                                       /* f_lasti, or the address of the instruction */
+    uint16_t owner;                                       /* NO_FIELD before 3.11 */
     uint16_t filename, name, first_line, lines, bytecode; /* in a code object; bytecode from 3.11 on */
-    uint16_t ascii_header, compact_header; /* sizes in front of a string's characters */
+    uint16_t ascii_header, compact_header;                /* sizes in front of a string's characters */
 };
 
 #define OLD_CODE .filename = 104, .name = 112, .first_line = 40, .lines = 120, .bytecode = NO_FIELD
 #define OLD_STATE .interpreters = 32, .threads = 8, .next_thread = 8, .thread_id = 176, .cframe = NO_FIELD, .frame = 24
 #define OLD_TEXT .ascii_header = 48, .compact_header = 72
-static const struct layout python_3_8 = {OLD_STATE, .back = 24, .code = 32, .place = 104, .owner = NO_FIELD, OLD_CODE, OLD_TEXT};
-static const struct layout python_3_10 = {OLD_STATE, .back = 24, .code = 32, .place = 96, .owner = NO_FIELD, OLD_CODE, OLD_TEXT};
-static const struct layout python_3_11 = {
-    .interpreters = 40, .threads = 16, .next_thread = 8, .thread_id = 152, .cframe = 56, .frame = 8, .back = 48,
-    .code = 32, .place = 56, .owner = 69, .filename = 112, .name = 128, .first_line = 72, .lines = 136,
-    .bytecode = 184, OLD_TEXT};
-static const struct layout python_3_12 = {
-    .interpreters = 40, .threads = 72, .next_thread = 8, .thread_id = 136, .cframe = 56, .frame = 0, .back = 8,
-    .code = 0, .place = 56, .owner = 70, .filename = 112, .name = 128, .first_line = 68, .lines = 136,
-    .bytecode = 192, .ascii_header = 40, .compact_header = 56};
+static const struct layout python_3_8 = {OLD_STATE,         .back = 24, .code = 32, .place = 104,
+                                         .owner = NO_FIELD, OLD_CODE,   OLD_TEXT};
+static const struct layout python_3_10 = {OLD_STATE,         .back = 24, .code = 32, .place = 96,
+                                          .owner = NO_FIELD, OLD_CODE,   OLD_TEXT};
+static const struct layout python_3_11 = {.interpreters = 40,
+                                          .threads = 16,
+                                          .next_thread = 8,
+                                          .thread_id = 152,
+                                          .cframe = 56,
+                                          .frame = 8,
+                                          .back = 48,
+                                          .code = 32,
+                                          .place = 56,
+                                          .owner = 69,
+                                          .filename = 112,
+                                          .name = 128,
+                                          .first_line = 72,
+                                          .lines = 136,
+                                          .bytecode = 184,
+                                          OLD_TEXT};
+static const struct layout python_3_12 = {.interpreters = 40,
+                                          .threads = 72,
+                                          .next_thread = 8,
+                                          .thread_id = 136,
+                                          .cframe = 56,
+                                          .frame = 0,
+                                          .back = 8,
+                                          .code = 0,
+                                          .place = 56,
+                                          .owner = 70,
+                                          .filename = 112,
+                                          .name = 128,
+                                          .first_line = 68,
+                                          .lines = 136,
+                                          .bytecode = 192,
+                                          .ascii_header = 40,
+                                          .compact_header = 56};
 
 struct python {
     int minor; /* of 3; 0: none that is known */
@@ -106,12 +133,24 @@ static bool read_own_layout(uintptr_t runtime, int minor, struct layout *ret)
     /* thread: size prev next interp frame thread_id native chunk status; frame: size previous executable instr
      * localsplus owner (stackpointer tlbc); code: size filename name qualname linetable firstlineno .. 9: bytecode */
     const uint64_t *thread = t + (more ? 22 : 19), *frame = t + frames, *code = frame + (more ? 8 : 6);
-    *ret = (struct layout){.interpreters = (uint16_t)t[5], .next_interpreter = (uint32_t)t[8], .threads = (uint32_t)t[9],
-                           .next_thread = (uint16_t)thread[2], .thread_id = (uint16_t)thread[5], .cframe = NO_FIELD,
-                           .frame = (uint16_t)thread[4], .back = (uint16_t)frame[1], .code = (uint16_t)frame[2],
-                           .place = (uint16_t)frame[3], .owner = (uint16_t)frame[5], .filename = (uint16_t)code[1],
-                           .name = (uint16_t)code[3], .first_line = (uint16_t)code[5], .lines = (uint16_t)code[4],
-                           .bytecode = (uint16_t)code[9], .ascii_header = 40, .compact_header = 56};
+    *ret = (struct layout){.interpreters = (uint16_t)t[5],
+                           .next_interpreter = (uint32_t)t[8],
+                           .threads = (uint32_t)t[9],
+                           .next_thread = (uint16_t)thread[2],
+                           .thread_id = (uint16_t)thread[5],
+                           .cframe = NO_FIELD,
+                           .frame = (uint16_t)thread[4],
+                           .back = (uint16_t)frame[1],
+                           .code = (uint16_t)frame[2],
+                           .place = (uint16_t)frame[3],
+                           .owner = (uint16_t)frame[5],
+                           .filename = (uint16_t)code[1],
+                           .name = (uint16_t)code[3],
+                           .first_line = (uint16_t)code[5],
+                           .lines = (uint16_t)code[4],
+                           .bytecode = (uint16_t)code[9],
+                           .ascii_header = 40,
+                           .compact_header = 56};
     return true;
 }
 

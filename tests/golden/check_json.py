@@ -24,7 +24,7 @@ SHARES = {"steps": U, "window_ns": U, "dataloader_host_wait": optional(R), "comm
 SCHEMA = {
     "schema": T,
     "inputs": [{"path": T, "kind": T, "events": U, "lost": U, "problem": optional(T)}],
-    "ranks": [{"rank": optional(U), "attempt": U, "host": optional(T), "pid": U, "device": optional(U),
+    "ranks": [{"rank": optional(U), "attempt": U, "host": optional(T), "machine": optional(T), "pid": U, "device": optional(U),
                "gpu_name": optional(T), "rank_source": T, "versions": dict}],
     "world_size": optional(U),
     "steps": {"method": optional(T), "confidence": R, "count": U, "warmup": U, "list": [STEP]},

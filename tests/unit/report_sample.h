@@ -143,7 +143,7 @@ __attribute__((unused)) static struct report *sample(enum lang lang)
     assert_int_equal(report_new(lang, &report), 0);
     report->title = report_str(report, "run1");
     report->world_size = SAMPLE_RANKS;
-    report->nr_hosts = 2;
+    report->nr_hosts = report->nr_machines = 2;
     report->first_ns = 1000000 * (uint64_t)MS;
     report->last_ns = 1002000 * (uint64_t)MS;
     report->steps.method = "optimizer";

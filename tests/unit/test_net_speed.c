@@ -57,7 +57,8 @@ static void devices_of_a_host_add_up_and_the_least_host_counts(void **state)
 static void what_is_not_told_is_not_guessed(void **state)
 {
     (void)state;
-    static const char *const part[] = {"amlx5_2:1 400000", NULL}, *const odd[] = {"mlx5_2:1", "a 5", "ax -1", "ay 0", NULL};
+    static const char *const part[] = {"amlx5_2:1 400000", NULL}, *const odd[] = {"mlx5_2:1", "a 5", "ax -1", "ay 0",
+                                                                                  NULL};
     struct transport_edge edges[] = {edge(0, 0, "NET/IB"), edge(1, 0, "NET/IB")};
     assert_true(isnan(between(edges, 2, part)));
     assert_true(isnan(between(edges, 2, odd)));
