@@ -6,7 +6,7 @@
 extern const struct pass pass_job, pass_steps, pass_breakdown, pass_gpu, pass_memory, pass_io, pass_workers,
     pass_checkpoints, pass_transport, pass_collectives;
 extern const struct pass find_cpu, find_storage, find_dataloader, find_checkpoint, find_disk, find_memory, find_gpu,
-    find_start, find_nccl, find_comm, find_pipeline, find_hang, find_quality;
+    find_start, find_nccl, find_comm, find_late, find_pipeline, find_hang, find_quality;
 
 /* One a line. */
 /* clang-format off */
@@ -32,6 +32,7 @@ const struct pass *const passes[] = {
     &find_nccl,
     &find_hang,
     &find_comm,
+    &find_late,
     &find_pipeline,
     &find_quality,
     NULL,

@@ -74,8 +74,8 @@ static int add_step(void *arg, const struct report_step *row)
     if (!rank)
         return -ENOMEM;
     spread_add(&rank->parts[CMP_step], (double)(row->end_ns - row->start_ns));
-    for (unsigned class = 0; class < BC_MAX; class ++)
-        spread_add(&rank->parts[CMP_compute + class], (double)row->class_ns[class]);
+    for (unsigned c = 0; c < BC_MAX; c++)
+        spread_add(&rank->parts[CMP_compute + c], (double)row->class_ns[c]);
     for (unsigned part = CMP_comm_wait; part < CMP_MAX; part++)
         if (parts[part] != TR_UNKNOWN)
             spread_add(&rank->parts[part], (double)parts[part]);

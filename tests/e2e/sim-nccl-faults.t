@@ -1,7 +1,7 @@
 #!/bin/bash
 # What is wrong with how ranks communicate is found, on the right hosts or ranks, and nothing else of weight that is not
-# known to come of it; a healthy job of four ranks on two hosts gives no finding, and a late rank is no slow network. What
-# NCCL logs is in the trace. `sim-nccl-faults.t NAME...` runs only those settings; SIM_SEED=N: another job of the kind.
+# known to come of it; a healthy job of four ranks on two hosts gives no finding, and a late rank is no slow network but
+# late for a reason. What NCCL logs is in the trace. `sim-nccl-faults.t NAME...` runs only those settings; SIM_SEED=N: another job of the kind.
 . "${0%/*}/../lib/tap.sh"
 . "$root/tests/lib/session.sh"
 . "$root/tests/lib/simjob.sh"
@@ -25,15 +25,17 @@ versions     | version-mismatch:rank=3        | version-mismatch     | node-0 no
 blocking     | harmful-env:size=1             | harmful-env          | node-0 node-1 |                            | --steps 12
 nvlink       | nvlink-missing:rank=1          | nvlink-missing       | node-0 | comm-bound                        | --steps 12 --ranks 8
 p2p          | p2p-disabled                   | p2p-disabled         | node-0 node-1 | comm-bound harmful-env     | --steps 12
-bound        | comm-bound                     | comm-bound           | 0 1 2 3 |                                  | --steps 40
-slow         | comm-slow                      | comm-slow            |      | comm-bound                          | --steps 36
-slow-1-host  | comm-slow                      | comm-slow            |      | comm-bound                          | --steps 36 --hosts 1
-overlap      | no-overlap                     | no-overlap           |      | comm-bound                          | --steps 40
-small        | small-messages                 | small-messages       |      | comm-bound no-overlap               | --steps 36
-bubble       | pipeline-bubble                | pipeline-bubble      | 0 1 2 3 |                                  | --steps 40 --pp 2
-stage        | pipeline-imbalance:rank=2      | pipeline-imbalance   | 2 3  | pipeline-bubble                     | --steps 40 --pp 2
-late         | host-straggler:rank=1          | -                    |      | host-straggler                      | --steps 36
-late-data    | dataloader-bound:rank=2        | dataloader-bound     | 2    |                                     | --steps 36
+bound        | comm-bound                     | comm-bound           | 0 1 2 3 | host-straggler                   | --steps 40
+slow         | comm-slow                      | comm-slow            |      | comm-bound host-straggler           | --steps 36
+slow-1-host  | comm-slow                      | comm-slow            |      | comm-bound host-straggler           | --steps 36 --hosts 1
+overlap      | no-overlap                     | no-overlap           |      | comm-bound host-straggler           | --steps 40
+small        | small-messages                 | small-messages       |      | comm-bound no-overlap host-straggler | --steps 36
+bubble       | pipeline-bubble                | pipeline-bubble      | 0 1 2 3 | host-straggler                   | --steps 40 --pp 2
+stage        | pipeline-imbalance:rank=2      | pipeline-imbalance   | 2 3  | pipeline-bubble host-straggler      | --steps 40 --pp 2
+late         | host-straggler:rank=1          | host-straggler       | 1    |                                     | --steps 36
+work         | unbalanced-work:rank=2         | unbalanced-work      | 2    | host-straggler                      | --steps 36
+slow-gpu     | gpu-throttled:rank=1           | gpu-slow             | 1    | host-straggler                      | --steps 36
+late-data    | dataloader-bound:rank=2        | dataloader-bound     | 2    | host-straggler                      | --steps 36
 '
 
 # Runs of 12 steps are too short to judge shares of time: there it is the log that tells. From 30 steps on shares count.
