@@ -29,6 +29,7 @@
 /* Of a hang every process tells anew, and the first snapshot has what led to it; later ones show whether it went on. */
 #define ALARM_APART_NS (30 * NS_PER_S)
 #define ALARM_SNAPSHOTS_MAX 8
+#define ALARM_SETTLE_NS (3 * NS_PER_S / 2) /* each process looks once a second: by then all have told */
 
 /* For the alarm's handler: a call into liblttng-ctl cannot be interrupted, but ends when its daemon does. */
 static volatile pid_t hanging_daemon;
@@ -270,6 +271,11 @@ static void heed_alarms(struct keeper_session *s, uint64_t now)
 
     if (alarms == s->alarms || soon || s->nr_alarm_snapshots == ALARM_SNAPSHOTS_MAX)
         return;
+    if (!s->alarm_since_ns)
+        s->alarm_since_ns = now;
+    if (now - s->alarm_since_ns < ALARM_SETTLE_NS)
+        return;
+    s->alarm_since_ns = 0;
     s->alarms = alarms;
     s->snapshot_at_ns = now;
     s->nr_alarm_snapshots++;

@@ -21,6 +21,7 @@ struct keeper_session {
     bool recording, over;
     bool failed;             /* a job ended badly: a flight recorder keeps what led to it */
     uint32_t alarms;         /* of the control page, when it was last looked at */
+    uint64_t alarm_since_ns; /* when one was seen for which no snapshot has been taken yet; 0 none */
     uint64_t snapshot_at_ns; /* when the last one was taken because of an alarm */
     unsigned nr_alarm_snapshots;
     uint64_t start_at_ns, end_at_ns, prune_at_ns;

@@ -10,6 +10,7 @@
 
 #include "analysis/model/hang.h"
 #include "analysis/model/job.h"
+#include "analysis/model/stands.h"
 #include "analysis/pass/pass.h"
 #include "analysis/report/finding.h"
 #include "analysis/report/units.h"
@@ -26,6 +27,7 @@ struct standing {
 struct find_hang {
     struct job *job;
     struct standing *jobs; /* owned */
+    struct stands stands;
 };
 
 static void *new (const struct options *options, struct job *job, struct report *report)
@@ -47,6 +49,8 @@ static void find_free(void *arg)
         free(self->jobs);
         self->jobs = next;
     }
+    if (self)
+        stands_done(&self->stands);
     free(self);
 }
 
@@ -68,7 +72,10 @@ static struct hang *hang_of(struct find_hang *self, const struct event *event)
 static int on_event(void *arg, const struct event *event)
 {
     struct find_hang *self = arg;
+    int rc = stands_event(&self->stands, self->job, event);
 
+    if (rc)
+        return rc;
     switch (event->kind) {
     case EV_proc:
     case EV_nccl_group:
@@ -164,15 +171,20 @@ static bool is_marked_elsewhere(const struct hang_rank *rank, const void *arg)
     return rank->marked && !is_in(rank, arg);
 }
 
-static const char *name_of_op(const struct tr_open_coll *call)
+static const char *enum_name(enum event_kind kind, const char *field, unsigned value)
 {
-    const struct schema_event *schema = schema_event(EV_open_coll);
+    const struct schema_event *schema = schema_event(kind);
     const char *name = NULL;
 
-    for (size_t i = 0; i < schema->nr_fields && !*call->what; i++)
-        if (strcmp(schema->fields[i].name, "op") == 0)
-            name = schema_enum_name(schema->fields[i].en, call->op);
-    return *call->what ? call->what : name ? name : "?";
+    for (size_t i = 0; i < schema->nr_fields && !name; i++)
+        if (strcmp(schema->fields[i].name, field) == 0)
+            name = schema_enum_name(schema->fields[i].en, value);
+    return name ? name : "?";
+}
+
+static const char *name_of_op(const struct tr_open_coll *call)
+{
+    return *call->what ? call->what : enum_name(EV_open_coll, "op", call->op);
 }
 
 /* Sizes only where they are what differs. */
@@ -200,6 +212,48 @@ static void set_frames(struct finding *finding, const char *param, const char *f
         finding_set(finding, param, "%.*s", (int)len, frames);
 }
 
+/* Where the rank itself stands. */
+static void tell_stand(struct finding *finding, const struct rank *rank, const struct stand *stand)
+{
+    bool in_worker = stand->thread->process->role == ROLE_worker;
+
+    finding_set(finding, "one", "%d", rank->number);
+    finding_set(finding, "act", "%s", enum_name(EV_open_op, "kind", stand->kind));
+    finding_set_time(finding, "age", (double)stand->age_ns);
+    if (stand->name && *stand->name->text)
+        finding_set(finding, "path", "%s", stand->name->text);
+    if (in_worker)
+        finding_set(finding, "worker", "%" PRIu32, stand->thread->process->pid);
+    if (stand->frames)
+        set_frames(finding, "stack", stand->frames);
+    finding_evidence(finding, in_worker ? "stands-worker" : "stands");
+}
+
+static const struct rank *rank_of_process(const struct job *job, uint32_t host, uint32_t pid)
+{
+    for (size_t i = 0; i < job->nr_ranks; i++)
+        if (job->ranks[i]->process->host == host && job->ranks[i]->process->pid == pid)
+            return job->ranks[i];
+    return NULL;
+}
+
+/* What the first of the culprits of which that is known stands in. */
+static void tell_where_they_stand(const struct find_hang *self, struct finding *finding,
+                                  const struct hang_culprit *first, size_t nr)
+{
+    for (size_t i = 0; i < nr; i++) {
+        const struct rank *rank =
+            first[i].rank->ghost ? NULL : rank_of_process(self->job, first[i].rank->host, first[i].rank->pid);
+        const struct stand *stand = rank ? stands_cause(&self->stands, self->job, rank) : NULL;
+        if (rank && !stand)
+            stand = stands_of(&self->stands, rank->trainer);
+        if (!stand)
+            continue;
+        tell_stand(finding, rank, stand);
+        return;
+    }
+}
+
 static const char *const why_keys[] = {
     [HANG_absent] = "absent",     [HANG_unfinished] = "unfinished", [HANG_silent] = "silent",
     [HANG_mismatch] = "mismatch", [HANG_order] = "order",
@@ -216,8 +270,8 @@ static double confidence_of(const struct hang_culprit *culprit)
 }
 
 /* What culprits of one verdict have in common, and the victims of each. */
-static void tell(struct report *report, const struct hang *hang, const struct hang_culprit *first, size_t nr,
-                 const char *culprit_key, const char *where)
+static void tell(const struct find_hang *self, struct report *report, const struct hang *hang,
+                 const struct hang_culprit *first, size_t nr, const char *culprit_key, const char *where)
 {
     bool desync = first->why == HANG_mismatch || first->why == HANG_order;
     const char *key = why_keys[first->why];
@@ -255,6 +309,8 @@ static void tell(struct report *report, const struct hang *hang, const struct ha
         finding_evidence(finding, "frames");
     if (first->other && first->other->call.frames[0])
         finding_evidence(finding, "other-frames");
+    if (first->why == HANG_absent)
+        tell_where_they_stand(self, finding, first, nr);
     finding_evidence(finding, "others");
     finding_other(finding, key);
 }
@@ -304,7 +360,7 @@ static int judge(struct find_hang *self, struct standing *standing, struct repor
             ;
         (void)snprintf(key, sizeof(key), "%" PRIu32 "/%" PRIx64 "/%" PRIu32 "/%d", standing->host, first->group->id,
                        first->ordinal, first->why);
-        tell(report, hang, first, nr, key, where);
+        tell(self, report, hang, first, nr, key, where);
     }
     if (hang->stuck) {
         (void)snprintf(key, sizeof(key), "%" PRIu32 "/stuck", standing->host);
@@ -313,10 +369,55 @@ static int judge(struct find_hang *self, struct standing *standing, struct repor
     return 0;
 }
 
+/* Without collectives that we see (CPU jobs): all training threads stand, and some of them, or their workers, in
+ * something of their own. A rank that goes on, or of which nothing is known, means that nothing hangs. */
+static void judge_without_collectives(struct find_hang *self, struct report *report)
+{
+    const struct job *job = self->job;
+    struct finding *finding = NULL;
+    int *culprits = job->nr_ranks ? calloc(job->nr_ranks, sizeof(*culprits)) : NULL;
+    size_t nr = 0;
+
+    for (size_t i = 0; culprits && i < job->nr_ranks; i++)
+        if (!stands_of(&self->stands, job->ranks[i]->trainer)) {
+            free(culprits);
+            return;
+        }
+    for (size_t i = 0; culprits && i < job->nr_ranks; i++) {
+        const struct rank *rank = job->ranks[i];
+        const struct stand *cause = stands_cause(&self->stands, job, rank);
+        if (!cause)
+            continue;
+        finding = finding ? finding : finding_raise(report, "collective-hang", "stands", SEVERITY_HIGH, 0.7);
+        finding_add_rank(finding, rank->number);
+        if (!nr)
+            tell_stand(finding, rank, cause);
+        culprits[nr++] = rank->number;
+    }
+    for (size_t i = 0; nr && i < job->nr_ranks; i++)
+        if (!stands_cause(&self->stands, job, job->ranks[i]))
+            finding_add_victim(finding, job->ranks[i]->number);
+    if (nr) {
+        finding_what(finding, "stands");
+        finding_cause(finding, "stands");
+        finding_fix(finding, "stands");
+        finding_set_ranks(finding, "ranks", culprits, nr);
+        finding_set_count(finding, "nr", nr);
+        finding_other(finding, "stands");
+    }
+    free(culprits);
+}
+
 static int finish(void *arg, struct report *report)
 {
     struct find_hang *self = arg;
+    size_t nr_open = 0;
     int rc = 0;
+
+    for (struct standing *standing = self->jobs; standing; standing = standing->next)
+        nr_open += standing->hang.nr_open;
+    if (!nr_open)
+        judge_without_collectives(self, report);
 
     for (struct standing *standing = self->jobs; standing && rc == 0; standing = standing->next)
         rc = judge(self, standing, report);
