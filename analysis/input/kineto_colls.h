@@ -1,10 +1,12 @@
-/* kineto_colls.h - the collectives of a Kineto trace: which process groups it has, and which call is which on all ranks.
+/* kineto_colls.h - the collectives of a Kineto trace: which process groups it has, and which call is which on all
+ * ranks.
  *
- * A call is a `record_param_comms` that tells its group and size (PyTorch since 2024), or in older traces the annotation
- * "nccl:all_reduce": of that it is taken that its group is the whole job. What a rank counts as its third call must be
- * the third of the others. If all calls have PyTorch's own number (args.Seq), that is it. Else calls are counted from
- * the begin of the profile, and only if all ranks' profiles have the same ones in the same order: sums over operations
- * and sizes are compared, so that memory grows with groups, not with calls. Sends and Recvs are not matched. One thread.
+ * A call is a `record_param_comms` that tells its group and size (PyTorch since 2024), or in older traces the
+ * annotation "nccl:all_reduce": of that it is taken that its group is the whole job. What a rank counts as its third
+ * call must be the third of the others. If all calls have PyTorch's own number (args.Seq), that is it. Else calls are
+ * counted from the begin of the profile, and only if all ranks' profiles have the same ones in the same order: sums
+ * over operations and sizes are compared, so that memory grows with groups, not with calls. Sends and Recvs are not
+ * matched. One thread.
  */
 #ifndef TRSHIM_ANALYSIS_KINETO_COLLS_H
 #define TRSHIM_ANALYSIS_KINETO_COLLS_H

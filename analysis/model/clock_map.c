@@ -117,6 +117,14 @@ static int add_knot(struct clock_pair *pair, uint64_t at_ns)
     return 0;
 }
 
+static void reach(const struct clock_bound *bound, uint64_t *begin_ns, uint64_t *end_ns)
+{
+    if (!bound->known)
+        return;
+    *begin_ns = bound->at_ns < *begin_ns ? bound->at_ns : *begin_ns;
+    *end_ns = bound->at_ns > *end_ns ? bound->at_ns : *end_ns;
+}
+
 /* Makes a knot of the piece: in the middle of what it has bounds of, of the first one also at its begin, of the last
  * one at its end. Bounds on one side only say nothing. */
 static int close_piece(struct clock_pair *pair, bool last)
@@ -125,12 +133,10 @@ static int close_piece(struct clock_pair *pair, bool last)
     uint64_t begin_ns = UINT64_MAX, end_ns = 0;
     int rc = 0;
     for (unsigned i = 0; i < CLOCK_SLOTS; i++) {
-        if (bounds->upper[i].known && bounds->upper[i].at_ns < begin_ns)
-            begin_ns = bounds->upper[i].at_ns;
-        if (bounds->lower[i].known && bounds->lower[i].at_ns > end_ns)
-            end_ns = bounds->lower[i].at_ns;
+        reach(&bounds->upper[i], &begin_ns, &end_ns);
+        reach(&bounds->lower[i], &begin_ns, &end_ns);
     }
-    if (!has_both(bounds) || end_ns < begin_ns)
+    if (!has_both(bounds))
         return 0;
     if (!pair->nr_knots)
         rc = add_knot(pair, begin_ns);

@@ -92,4 +92,29 @@ printf '%s\n' '5000 allreduce 64 41 new' | profile 1 5000 >"$scratch/1.json"
 is "PyTorch's numbers tell which is which" "$(calls)" "100 AllReduce 40 64,100 AllReduce 41 64,101 AllReduce 41 64,"
 ok "and who waits: rank 1 came last to what both have" report 's[1]["comm_wait_ns"] == 0 and [x["count"] for x in c] == [2]'
 is "with numbers: no note" "$(unmatched)" 0
+
+# ---- two hosts, the second one's clock 7 ms ahead: known by torch's file names
+shifted() { # microseconds: the times of a profile
+    awk -v by="$1" '{ if (match($0, /"ts": [0-9]+/)) { at = substr($0, RSTART + 6, RLENGTH - 6)
+        $0 = substr($0, 1, RSTART + 5) sprintf("%.0f", at + by) substr($0, RSTART + RLENGTH) } print }'
+}
+base=1700000000000000
+mkdir "$scratch/hosts"
+printf '%s\n' '2000 allreduce 64 - new' '5300 allreduce 64 - new' '5600 allreduce 64 - new' |
+    profile 0 5000,5500,5600 | shifted $base >"$scratch/hosts/node-a_100.1.pt.trace.json"
+printf '%s\n' '5000 allreduce 64 - new' '5500 allreduce 64 - new' '5600 allreduce 64 - new' |
+    profile 1 5000,5500,5600 | shifted $((base + 7000)) >"$scratch/hosts/node-b_101.1.pt.trace.json"
+two_hosts() { # PYTHON-EXPRESSION
+    "$TR" report --json "$scratch"/hosts/*.json >"$scratch/report.json" && "$PYTHON" - "$scratch/report.json" "$1" <<'END'
+import json, sys
+r = json.load(open(sys.argv[1]))
+s = {step["rank"]: step for step in r["steps"]["list"] if step["comm_exposed_ns"]}
+e = r["quality"]["clock_error_ns"]
+if not eval(sys.argv[2]):
+    sys.exit("not so: %s; error %s, steps %s" % (sys.argv[2], e, s))
+END
+}
+ok "two hosts: clocks are laid onto each other by what both ran" two_hosts 'e is not None and 0 <= e <= 200000'
+ok "two hosts: who waited, within what clocks are known" two_hosts \
+    'abs(s[0]["comm_wait_ns"] - 3200000) <= 3 * e and s[1]["comm_wait_ns"] <= 3 * e'
 done_testing
