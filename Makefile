@@ -130,6 +130,7 @@ $(O)/tests/unit/%: $(O)/obj/tests/unit/%.c.o $(ARCHIVE)
 	$(Q)$(LINK) $(SANFLAGS) -o $@ $< $(ARCHIVE) -lcmocka $(ANALYSIS_LIBS) $(UST_LIBS)
 
 # The plugin, with a core that only looks (core_seen.c) in place of the real one.
+$(O)/tests/plugin/test_net_table: $(O)/obj/plugin/net/table.c.o
 $(PLUGIN_BINS): $(O)/tests/plugin/%: $(O)/obj/tests/plugin/%.c.o $(call obj,tests/plugin/player.c tests/plugin/core_seen.c) \
                           $(filter-out %/plugin/core.c.o,$(PLUGIN_OBJS))
 	$(call say,LD,$@)

@@ -90,11 +90,10 @@ static int net_get_properties(int device, struct net_properties *properties)
     const char *old_name = properties->name, *old_pci = properties->pci;
     int result = REAL(NET_GET_PROPERTIES, (int, void *))(device, properties);
     if (result == 0 && watch_sink())
-        watch_device(device, &(struct watch_device){real_net[NET_NAME],
-                                                    properties->name != old_name ? properties->name : NULL,
-                                                    properties->pci != old_pci ? properties->pci : NULL,
-                                                    properties->memory,
-                                                    (uint32_t)properties->numbers[SPEED_PLACE]});
+        watch_device(device,
+                     &(struct watch_device){real_net[NET_NAME], properties->name != old_name ? properties->name : NULL,
+                                            properties->pci != old_pci ? properties->pci : NULL, properties->memory,
+                                            (uint32_t)properties->numbers[SPEED_PLACE]});
     return result;
 }
 
@@ -136,7 +135,7 @@ static int net_reg_mr(void *comm, void *data, memory_size size, int type, void *
 static int net_reg_mr_dmabuf(void *comm, void *data, size_t size, int type, uint64_t offset, int fd, void **memory)
 {
     int result = REAL(NET_REG_MR_DMABUF, (void *, void *, size_t, int, uint64_t, int, void **))(comm, data, size, type,
-                                                                                               offset, fd, memory);
+                                                                                                offset, fd, memory);
     if (result == 0 && watch_sink())
         watch_memory(*memory, type);
     return result;

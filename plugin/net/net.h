@@ -49,8 +49,8 @@ enum net_place {
     NET_END_V11
 };
 
-/* How a device's properties begin, in all versions. Before the speed in Mbps version 8 put one number (whether memory is
- * registered for all connections), version 9 another (whether receives must be flushed). */
+/* How a device's properties begin, in all versions. Before the speed in Mbps version 8 put one number (whether memory
+ * is registered for all connections), version 9 another (whether receives must be flushed). */
 struct net_properties {
     const char *name, *pci;
     uint64_t guid;
@@ -65,7 +65,8 @@ struct net_properties {
 void *net_v6(void *const *real), *net_v7(void *const *real), *net_v8(void *const *real), *net_v9(void *const *real),
     *net_v10(void *const *real), *net_v11(void *const *real), *net_v12(void *const *real);
 
-/* ---- watch.c ------------------------------------------------------------------------------------------------------ */
+/* ---- watch.c ------------------------------------------------------------------------------------------------------
+ */
 
 /* Before each init is forwarded; finds the core the first time. */
 void watch_begin(void);
@@ -92,7 +93,8 @@ void watch_memory(const void *handle, int type);
 void watch_memory_gone(const void *handle);
 bool watch_is_gpu(const void *handle);
 
-/* ---- requests.c --------------------------------------------------------------------------------------------------- */
+/* ---- requests.c ---------------------------------------------------------------------------------------------------
+ */
 
 struct burst {
     uint32_t count, failed, outstanding;
@@ -101,13 +103,13 @@ struct burst {
 };
 
 struct connection {
-    atomic_int lock;    /* held for a few stores only: by the proxy thread that uses it, and by the tender */
-    bool used;          /* the rest is valid */
+    atomic_int lock; /* held for a few stores only: by the proxy thread that uses it, and by the tender */
+    bool used;       /* the rest is valid */
     uint32_t number, device, tid;
     uint8_t way; /* enum tr_nccl_way */
     uint64_t start_ns, dur_ns;
-    struct burst bursts[2];   /* [1]: of GPU memory */
-    atomic_uint unseen[2];    /* requests that ended while the lock was taken */
+    struct burst bursts[2]; /* [1]: of GPU memory */
+    atomic_uint unseen[2];  /* requests that ended while the lock was taken */
 };
 
 bool connection_lock(struct connection *connection, unsigned tries);

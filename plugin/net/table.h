@@ -1,4 +1,5 @@
-/* table.h - what is known of an object of the wrapped plugin's, by its address: memory, listeners, connections, requests.
+/* table.h - what is known of an object of the wrapped plugin's, by its address: memory, listeners, connections,
+ * requests.
  *
  * Fixed size, no locks, no allocation; used by any of NCCL's threads. An entry lies within WINDOW places of where its
  * address leads; when they are all taken nothing is kept. An address may be in twice for a moment: a plugin may give a
@@ -12,9 +13,9 @@
 #include <stdint.h>
 
 struct table_entry {
-    _Atomic uintptr_t key;   /* 0 free, 1 being written */
-    _Atomic uint64_t at_ns;  /* when it began */
-    _Atomic uint64_t what;   /* two numbers of the user's */
+    _Atomic uintptr_t key;  /* 0 free, 1 being written */
+    _Atomic uint64_t at_ns; /* when it began */
+    _Atomic uint64_t what;  /* two numbers of the user's */
     _Atomic uint64_t amount;
 };
 

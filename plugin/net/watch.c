@@ -51,7 +51,8 @@ const struct nccl_sink *watch_sink(void)
     return atomic_load_explicit(&watch.sink, memory_order_acquire);
 }
 
-/* ---- Connections -------------------------------------------------------------------------------------------------- */
+/* ---- Connections --------------------------------------------------------------------------------------------------
+ */
 
 bool connection_lock(struct connection *c, unsigned tries)
 {
@@ -200,7 +201,8 @@ void watch_close(const void *comm)
     errno = error;
 }
 
-/* ---- Memory: only that of GPUs is kept ---------------------------------------------------------------------------- */
+/* ---- Memory: only that of GPUs is kept ----------------------------------------------------------------------------
+ */
 
 void watch_memory(const void *handle, int type)
 {
@@ -220,7 +222,8 @@ bool watch_is_gpu(const void *handle)
     return table_get(&memories, handle, &found);
 }
 
-/* ---- Devices ------------------------------------------------------------------------------------------------------ */
+/* ---- Devices ------------------------------------------------------------------------------------------------------
+ */
 
 static void tell_device(uint32_t number, const struct device *d)
 {
@@ -274,7 +277,8 @@ static void resend_devices(void)
     atomic_store(&watch.devices_lock, 0);
 }
 
-/* ---- The core's tender -------------------------------------------------------------------------------------------- */
+/* ---- The core's tender --------------------------------------------------------------------------------------------
+ */
 
 static void tend(uint64_t now, bool last)
 {

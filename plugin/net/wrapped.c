@@ -9,9 +9,9 @@
  * What is not wrapped - versions before 6 and after 12, collective networks, tuner, profiler, GIN, RMA - is answered
  * with the plugin's own symbol: those calls do not pass here.
  *
- * The plugin is opened when NCCL first asks for a symbol, not when we are loaded: that may be in a process without NCCL.
- * dlsym runs resolvers under the loader's lock, one thread at a time. We stay when NCCL closes us (-z nodelete), and so does
- * the plugin. */
+ * The plugin is opened when NCCL first asks for a symbol, not when we are loaded: that may be in a process without
+ * NCCL. dlsym runs resolvers under the loader's lock, one thread at a time. We stay when NCCL closes us (-z nodelete),
+ * and so does the plugin. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,21 +79,23 @@ typedef void (*any_function)(void);
 #define WRAPPED(v) SYMBOL(ncclNetPlugin_v##v, net_v##v(real))
 #define ITS_OWN(name) SYMBOL(name, real)
 
-WRAPPED(6) WRAPPED(7) WRAPPED(8) WRAPPED(9) WRAPPED(10) WRAPPED(11) WRAPPED(12)
+WRAPPED(6)
+WRAPPED(7) WRAPPED(8) WRAPPED(9) WRAPPED(10) WRAPPED(11) WRAPPED(12)
 
 #define VERSIONS_3_TO_5(name) ITS_OWN(name##3) ITS_OWN(name##4) ITS_OWN(name##5)
 #define VERSIONS_6_TO_12(name)                                                                                         \
-    ITS_OWN(name##6) ITS_OWN(name##7) ITS_OWN(name##8) ITS_OWN(name##9) ITS_OWN(name##10) ITS_OWN(name##11)            \
-        ITS_OWN(name##12)
+    ITS_OWN(name##6)                                                                                                   \
+    ITS_OWN(name##7) ITS_OWN(name##8) ITS_OWN(name##9) ITS_OWN(name##10) ITS_OWN(name##11) ITS_OWN(name##12)
 #define VERSIONS_13_TO_20(name)                                                                                        \
-    ITS_OWN(name##13) ITS_OWN(name##14) ITS_OWN(name##15) ITS_OWN(name##16) ITS_OWN(name##17) ITS_OWN(name##18)        \
-        ITS_OWN(name##19) ITS_OWN(name##20)
+    ITS_OWN(name##13)                                                                                                  \
+    ITS_OWN(name##14) ITS_OWN(name##15) ITS_OWN(name##16) ITS_OWN(name##17) ITS_OWN(name##18) ITS_OWN(name##19)        \
+        ITS_OWN(name##20)
 
-VERSIONS_3_TO_5(ncclNetPlugin_v) VERSIONS_13_TO_20(ncclNetPlugin_v)
-VERSIONS_3_TO_5(ncclCollNetPlugin_v) VERSIONS_6_TO_12(ncclCollNetPlugin_v) VERSIONS_13_TO_20(ncclCollNetPlugin_v)
-ITS_OWN(ncclTunerPlugin_v1) ITS_OWN(ncclTunerPlugin_v2)
-VERSIONS_3_TO_5(ncclTunerPlugin_v) VERSIONS_6_TO_12(ncclTunerPlugin_v)
-ITS_OWN(ncclProfiler_v1) ITS_OWN(ncclProfiler_v2) VERSIONS_3_TO_5(ncclProfiler_v) VERSIONS_6_TO_12(ncclProfiler_v)
-ITS_OWN(ncclEnvPlugin_v1) ITS_OWN(ncclEnvPlugin_v2) VERSIONS_3_TO_5(ncclEnvPlugin_v)
-ITS_OWN(ncclGinPlugin_v11) ITS_OWN(ncclGinPlugin_v12) VERSIONS_13_TO_20(ncclGinPlugin_v)
-ITS_OWN(ncclRmaPlugin_v12) VERSIONS_13_TO_20(ncclRmaPlugin_v)
+    VERSIONS_3_TO_5(ncclNetPlugin_v) VERSIONS_13_TO_20(ncclNetPlugin_v) VERSIONS_3_TO_5(ncclCollNetPlugin_v)
+        VERSIONS_6_TO_12(ncclCollNetPlugin_v) VERSIONS_13_TO_20(ncclCollNetPlugin_v) ITS_OWN(ncclTunerPlugin_v1)
+            ITS_OWN(ncclTunerPlugin_v2) VERSIONS_3_TO_5(ncclTunerPlugin_v) VERSIONS_6_TO_12(ncclTunerPlugin_v)
+                ITS_OWN(ncclProfiler_v1) ITS_OWN(ncclProfiler_v2) VERSIONS_3_TO_5(ncclProfiler_v)
+                    VERSIONS_6_TO_12(ncclProfiler_v) ITS_OWN(ncclEnvPlugin_v1) ITS_OWN(ncclEnvPlugin_v2)
+                        VERSIONS_3_TO_5(ncclEnvPlugin_v) ITS_OWN(ncclGinPlugin_v11) ITS_OWN(ncclGinPlugin_v12)
+                            VERSIONS_13_TO_20(ncclGinPlugin_v) ITS_OWN(ncclRmaPlugin_v12)
+                                VERSIONS_13_TO_20(ncclRmaPlugin_v)

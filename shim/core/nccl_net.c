@@ -1,8 +1,8 @@
 /* nccl_net.c - has our network plugin ready for NCCL, where `record --wrap-net` told NCCL to use it.
  *
- * NCCL looks for it by its short name: the only one that every version takes. The folder is in the job's LD_LIBRARY_PATH,
- * but jobs set that anew; a library that is mapped under that name is found in any case. Loading it does nothing: it
- * opens the job's plugin when NCCL asks. Once per process, when the core starts. */
+ * NCCL looks for it by its short name: the only one that every version takes. The folder is in the job's
+ * LD_LIBRARY_PATH, but jobs set that anew; a library that is mapped under that name is found in any case. Loading it
+ * does nothing: it opens the job's plugin when NCCL asks. Once per process, when the core starts. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

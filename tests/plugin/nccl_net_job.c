@@ -1,8 +1,8 @@
 /* nccl_net_job.c - does what NCCL does with a network plugin, through our wrapping one, and compares with the plugin.
  *
- *   nccl_net_job symbols WRAPPER PLUGIN     each symbol NCCL may ask for: there, or not, as in PLUGIN; prints what differs
- *   nccl_net_job move WRAPPER PLUGIN N      interface N: properties byte for byte, then 200 messages of random bytes and
- *                                           sizes over one connection, compared bit for bit; prints how many bytes
+ *   nccl_net_job symbols WRAPPER PLUGIN     each symbol NCCL may ask for: there, or not, as in PLUGIN; prints what
+ * differs nccl_net_job move WRAPPER PLUGIN N      interface N: properties byte for byte, then 200 messages of random
+ * bytes and sizes over one connection, compared bit for bit; prints how many bytes
  *
  * WRAPPER is loaded as NCCL loads it; TRSHIM_NCCL_NET names the same PLUGIN. One thread. */
 #include <dlfcn.h>
