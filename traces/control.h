@@ -15,6 +15,7 @@ struct tr_control {
     uint32_t level;                /* enum tr_level in force */
     uint8_t off[TR_CONTROL_SLOTS]; /* by local rank: 1 while the rank is outside the steps asked for */
     uint32_t alarms;               /* raised by processes in which something does not go on: time for a snapshot */
+    uint64_t sampled_ns; /* CLOCK_MONOTONIC: when a process last read the state of the host for all; 0 none does */
 };
 
 _Static_assert(sizeof(struct tr_control) <= 4096, "one page");

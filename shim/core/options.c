@@ -68,6 +68,8 @@ void options_read(void)
     options.control = getenv("TRSHIM_CONTROL");
     options.ranks = getenv("TRSHIM_RANKS");
     options.nccl_log = getenv("TRSHIM_NCCL_LOG");
+    const char *node = getenv("TRSHIM_NODE");
+    options.node = !node || strcmp(node, "/") == 0 ? "" : strcmp(node, "none") == 0 ? NULL : node;
     options.ranges = number("TRSHIM_RANGES", 1) != 0;
     options.wait_ns = number("TRSHIM_WAIT_US", 100) * 1000;
     const char *graphs = getenv("TRSHIM_GRAPHS");

@@ -15,6 +15,7 @@ struct shim_options {
     const char *control; /* borrowed from the environment */
     const char *ranks;
     const char *nccl_log; /* directory of NCCL's logs; NULL none */
+    const char *node;     /* root of proc and sys, "" the real one; NULL: not read */
     struct step_window window;
     bool ranges;
     uint64_t wait_ns;        /* shorter waits are summed */

@@ -25,6 +25,7 @@
 #include "shim/core/nccl.h"
 #include "shim/core/nccl_open.h"
 #include "shim/core/options.h"
+#include "shim/core/sampler.h"
 #include "shim/core/tender.h"
 
 struct process process = {.rank = -1, .world = -1, .local_rank = -1, .names_epoch = 1};
@@ -223,6 +224,7 @@ void call_fork_child(struct shim_call *call)
     threads_after_fork(call->tls);
     name_after_fork();
     gpu_after_fork();
+    sampler_after_fork();
     nccl_after_fork();
     if (!process.foreign_fork && !was_pending)
         pthread_sigmask(SIG_SETMASK, &call->tls->self->fork_mask, NULL);
@@ -290,6 +292,7 @@ void process_end(enum tr_exit_how how, int status)
         return;
     if (!atomic_load(&process.announced))
         process_send(TR_proc_how_resend, true);
+    sampler_stop();
     gpu_stop();
     nccl_tend(now_ns(), true);
     (void)nccl_open_watch(now_ns(), true);

@@ -19,6 +19,7 @@
 #include "shim/core/options.h"
 #include "shim/core/process.h"
 #include "shim/core/py_stack.h"
+#include "shim/core/sampler.h"
 
 #define WAKE_NS 250000000u
 #define SECOND 1000000000u
@@ -120,6 +121,7 @@ static void *tend(void *arg)
         if (!listens)
             continue;
         threads_each(close_stale, &now);
+        sampler_tend(now);
         if (now - last_second < SECOND)
             continue;
         last_second = now;
