@@ -23,16 +23,17 @@ struct thread; /* the core's record of a thread */
 
 /* One per thread, in static TLS of the preload (initial-exec: a dynamic TLS access may allocate). */
 struct shim_tls {
-    struct thread *self;  /* NULL until the first recorded call; owned by the core */
-    void *frame;          /* stack frame of the hook we are in, NULL outside: guards re-entry */
-    uint8_t in_vfork;     /* set by the vfork stub: this may be a child that borrows our memory */
-    uint8_t after_dlopen; /* set by the dlopen stub: something new may be mapped */
-    uint8_t dead;         /* the thread is past its destructors, or is one of ours: never record */
-    uint8_t ready;        /* enter() has said yes, and nothing has happened since that could change it */
-    uint32_t tid;         /* to tell a vfork child from its parent */
-    uint8_t in_nccl;      /* in a recorded call of NCCL: what it calls of its own interface is not the job's */
-    uint8_t nccl_pending; /* the core waits for the end of a group of NCCL's */
-    uint16_t nccl_depth;  /* ncclGroupStart without its end */
+    struct thread *self;       /* NULL until the first recorded call; owned by the core */
+    void *frame;               /* stack frame of the hook we are in, NULL outside: guards re-entry */
+    uint8_t in_vfork;          /* set by the vfork stub: this may be a child that borrows our memory */
+    uint8_t after_dlopen;      /* set by the dlopen stub: something new may be mapped */
+    uint8_t dead;              /* the thread is past its destructors, or is one of ours: never record */
+    uint8_t ready;             /* enter() has said yes, and nothing has happened since that could change it */
+    uint32_t tid;              /* to tell a vfork child from its parent */
+    uint8_t in_nccl;           /* in a recorded call of NCCL: what it calls of its own interface is not the job's */
+    uint8_t nccl_pending;      /* the core waits for the end of a group of NCCL's */
+    uint16_t nccl_depth;       /* ncclGroupStart without its end */
+    struct shim_call *forking; /* in a recorded fork: what its handlers are told (preload/fork.c) */
 };
 
 /* One call through a hook; lives on the hook's stack. */
@@ -134,8 +135,9 @@ struct shim_core {
     void (*wait_fd)(struct shim_call *call, enum tr_wait_kind kind, int fd);
     void (*posted)(struct shim_tls *tls, const void *sem);
 
+    /* From the handlers of pthread_atfork; in the parent also of a fork that failed. */
     void (*fork_prepare)(struct shim_call *call);
-    void (*fork_parent)(struct shim_call *call, pid_t child);
+    void (*fork_parent)(struct shim_call *call);
     void (*fork_child)(struct shim_call *call);
     void (*spawned)(struct shim_call *call, enum tr_spawn_how how, pid_t child);
     void (*before_exec)(struct shim_call *call, const char *path);

@@ -21,7 +21,7 @@ void call_posted(struct shim_tls *tls, const void *sem);
 
 /* process.c */
 void call_fork_prepare(struct shim_call *call);
-void call_fork_parent(struct shim_call *call, pid_t child);
+void call_fork_parent(struct shim_call *call);
 void call_fork_child(struct shim_call *call);
 void call_spawned(struct shim_call *call, enum tr_spawn_how how, pid_t child);
 void call_before_exec(struct shim_call *call, const char *path);

@@ -204,14 +204,10 @@ void call_fork_prepare(struct shim_call *call)
         lttng_ust_before_fork(&t->fork_mask);
 }
 
-void call_fork_parent(struct shim_call *call, pid_t child)
+void call_fork_parent(struct shim_call *call)
 {
-    struct thread *t = thread_of(call);
     if (!process.foreign_fork && !atomic_load(&process.fork_pending))
-        lttng_ust_after_fork_parent(&t->fork_mask);
-    if (child > 0)
-        EMIT(child, t->tid, .how = TR_spawn_how_fork, .child = (uint32_t)child, .start_ns = call->start_ns,
-             .dur_ns = call->end_ns - call->start_ns);
+        lttng_ust_after_fork_parent(&call->tls->self->fork_mask);
 }
 
 void call_fork_child(struct shim_call *call)

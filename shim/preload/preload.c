@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shim/preload/environment.h"
+#include "shim/preload/fork.h"
 #include "shim/preload/library.h"
 #include "shim/preload/nccl.h"
 #include "shim/preload/nccl_log.h"
@@ -140,6 +141,7 @@ static void construct(void)
     real_resolve();
     if (getauxval(AT_SECURE))
         return; /* another user's rights: stay out */
+    fork_watch();
     nccl_log_set_up();
     environment_find_core(core_path, sizeof(core_path), (const void *)construct);
     char exe[4096];

@@ -224,24 +224,6 @@ SPECIAL(int, io_getevents, (void *ctx, long min, long max, void *events, struct 
 
 /* ---- life and death of processes ------------------------------------------------------------------------------ */
 
-SPECIAL(pid_t, fork, (void))
-{
-    struct shim_call c;
-    if (!gate_open(GATE_LIFE) || !hook_enter(&c))
-        return REAL(fork)();
-    core->fork_prepare(&c); /* the guard stays up: handlers of pthread_atfork run while LTTng is locked */
-    pid_t pid = REAL(fork)();
-    if (pid == 0) {
-        c.saved_errno = errno;
-        core->fork_child(&c);
-    } else {
-        hook_leave(&c);
-        core->fork_parent(&c, pid);
-    }
-    hook_done(&c);
-    return pid;
-}
-
 /* What is pending is written out before the process becomes another one; in a vfork child nothing is ours. */
 static void before_exec(const char *path)
 {

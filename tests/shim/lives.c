@@ -116,6 +116,63 @@ static int in_fork_of_threads(void)
     return bad;
 }
 
+/* OpenBLAS does this: before a fork it ends its threads, which have been in hooks, and waits for them. */
+static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t idle_changed = PTHREAD_COND_INITIALIZER;
+static pthread_t idle;
+static enum { STARTING, IDLE, ENDING, ENDED } idle_state;
+
+static void idle_set(int state)
+{
+    pthread_mutex_lock(&idle_lock);
+    idle_state = state;
+    pthread_cond_broadcast(&idle_changed);
+    pthread_mutex_unlock(&idle_lock);
+}
+
+static void idle_wait(int state)
+{
+    pthread_mutex_lock(&idle_lock);
+    while ((int)idle_state < state)
+        pthread_cond_wait(&idle_changed, &idle_lock);
+    pthread_mutex_unlock(&idle_lock);
+}
+
+static void *idler(void *unused)
+{
+    void *bad = reader(NULL);
+    idle_set(IDLE);
+    idle_wait(ENDING);
+    return bad;
+}
+
+static void end_idler(void)
+{
+    if (idle_state == ENDED)
+        return;
+    idle_set(ENDING);
+    pthread_join(idle, NULL);
+    idle_state = ENDED;
+}
+
+static int in_fork_ends_threads(void)
+{
+    pid_t killer = fork(); /* a deadlock is a failure; an alarm would find all signals blocked */
+    if (killer == 0) {
+        sleep(30);
+        kill(getppid(), SIGKILL);
+        _exit(0);
+    }
+    int bad = pthread_atfork(end_idler, NULL, NULL) || pthread_create(&idle, NULL, idler, NULL);
+    if (!bad) {
+        idle_wait(IDLE);
+        bad = in_fork();
+    }
+    kill(killer, SIGKILL);
+    waitpid(killer, NULL, 0);
+    return bad;
+}
+
 /* The child borrows our memory: what it closes must stay open for us, what it does must not be ours. */
 static int after_vfork(void)
 {
@@ -325,6 +382,7 @@ static const struct {
     {"grandchild", in_grandchild},
     {"thread", in_thread},
     {"fork_of_threads", in_fork_of_threads},
+    {"fork_ends_threads", in_fork_ends_threads},
     {"vfork", after_vfork},
     {"spawn", after_spawn},
     {"exec", before_exec},

@@ -26,7 +26,7 @@ done
 "$O/tests/shim/lives" late "$scratch/files" >"$scratch/late.pid" # nobody told that this one is to be recorded
 echo "late \$?"
 END
-scenarios="fork fork_quick grandchild thread fork_of_threads vfork spawn exec execv kill handler longjmp cancel
+scenarios="fork fork_quick grandchild thread fork_of_threads fork_ends_threads vfork spawn exec execv kill handler longjmp cancel
     local_library deepbind_library errors runpath marks"
 
 record "$scratch/run" bash "$scratch/run-all.sh" $scenarios >"$scratch/status"
@@ -54,6 +54,7 @@ for s in fork fork_quick grandchild kill; do
     is "$s: the read is the child's" "$(reads $s child)" 640
 done
 is "fork_of_threads: every child's read" "$(reads fork_of_threads child)" $((20 * 640))
+is "fork_ends_threads: the read of the thread and the child's" "$(reads fork_ends_threads self) $(reads fork_ends_threads child)" "640 640"
 is "errors: both reads" "$(reads errors self)" $((2 * 640))
 ok "late: recorded from then on, on all threads" test "$(reads late self)" -ge 6400
 is "late: told so" "$(grep -c " proc pid=$(cat "$scratch/late.pid") .*how=late" "$scratch/events")" 1
