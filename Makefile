@@ -198,6 +198,15 @@ FAULTS ?=
 check-seeds: all ## verdicts on SEEDS=20 simulated jobs of each kind, FAULTS="healthy ..." (minutes)
 	$(Q)O=$(abspath $(O)) PYTHON=$(PYTHON) tools/seeds $(SEEDS) $(FAULTS)
 
+# Every fault in several strengths, clean jobs and look-alikes; goes on where it was interrupted. A part of it (CASES) or
+# of the seeds that thresholds are set on (FIRST below 1000) does not go into the README.
+.PHONY: matrix
+FIRST ?= 1000
+CASES ?=
+matrix: all ## precision and recall of every finding on SEEDS=3 simulated jobs of each kind (8 minutes a seed), into the README
+	$(Q)$(PYTHON) -B tools/matrix/matrix.py --build $(abspath $(O)) --seeds $(if $(filter file,$(origin SEEDS)),3,$(SEEDS)) \
+	    --first $(FIRST) $(if $(CASES)$(filter-out 1000,$(FIRST)),,--write README.md) $(MATRIXFLAGS) $(CASES)
+
 # ---- The same tests under other eyes ----------------------------------------------------------------------------
 # Hundreds of damaged traces, each read by processes of its own, are for ASan; TSan would learn nothing from them.
 SAN_TESTS  = $(SUITE_unit) $(PLUGIN_BINS) $(SUITE_golden) $(SUITE_reader)

@@ -31,11 +31,8 @@ verdict() {
 }
 
 # Without names of processes and threads, their arguments, and what was recorded of the environment.
-# (`comm` of other events is the address of a communicator.)
 who=' (proc|thread) '
-blanked() {
-    "$TR" events "$1" | sed -E "/$who/ s/ (comm|cmd)=(\"[^\"]*\"|[^ ]*)/ \\1=x/g; s/( attr .* key=env\\.[^ ]* value=).*/\\1x/"
-}
+blanked() { "$TR" events "$1" | sed -E -f "$root/tests/lib/blank.sed"; }
 
 same_when_blanked() {
     blanked "$scratch/$1" >"$scratch/$1.events" || return
