@@ -4,6 +4,7 @@
  * peers says why: time in kernels (the same ones slower: its GPU; more of them, or only some: its work), or time of its
  * host. What is late for its data or its checkpoints has findings of its own. Must come after find_comm. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,6 +270,8 @@ static void tell_why(const struct find_late *self, struct report *report, const 
         const struct late_rank *rank = &lateness->ranks[i];
         const struct rank *of_job = rank_of(self->job, rank->number);
         double confidence = of_job ? judge_rank(self->job, &self->job->facts->ranks[of_job->index]) * 0.9 : 0;
+        /* Fewer steps are judged than the rank has: all ranks must have told of them. */
+        confidence = fmin(confidence, judge_confidence(self->job, lateness->steps));
         if (confidence <= 0 || !matters(lateness, &rank->by[why]))
             continue;
         if (why == LATE_kernels)

@@ -23,9 +23,6 @@ CLEAN = [
     ("clean, 2 stages, 8 micro-batches", [""], NONE, "", PIPES + " --micro 8"),
     ("clean, tensor parallel", [""], NONE, "", "--ranks 4 --hosts 2 --steps 40 --tp 2"),
     ("look-alike: steps by NVTX, saves every 15", [""], NONE, "", "--ranks 2 --steps 50 --marks nvtx --checkpoint-every 15"),
-    ("look-alike: a rank late by its host", sized("host-straggler:rank={r}", 60, 90, 120), NONE, "host-straggler", FOUR),
-    ("look-alike: more work on one rank", sized("unbalanced-work:rank={r}", 1.4, 1.8, 2.2), NONE, "unbalanced-work", FOUR),
-    ("look-alike: a slow GPU", sized("gpu-throttled:rank={r}", 1.2, 1.3, 1.6), NONE, "gpu-throttled", FOUR),
 ]
 
 
@@ -57,6 +54,9 @@ FAULTS = [
     case("p2p-disabled", sized("p2p-disabled", 8, 12, 20), "comm-bound harmful-env"),
     case("version-mismatch", sized("version-mismatch" + OURS, 22105)),
     case("shm-limit", ["shm-limit" + OURS], "slow-start"),
+    case("host-straggler", sized("host-straggler" + OURS, 60, 90, 120), "", FOUR),
+    case("unbalanced-work", sized("unbalanced-work" + OURS, 1.4, 1.8, 2.2), "", FOUR),
+    ("gpu-slow", sized("gpu-throttled" + OURS, 1.2, 1.3, 1.6), "gpu-slow", "", FOUR),
     case("comm-bound", sized("comm-bound", 4, 6, 9), "", FOUR),
     case("comm-slow", sized("comm-slow", 3, 4, 6), "comm-bound", FOUR),
     case("no-overlap", sized("no-overlap", 1, 1.2, 1.6), "comm-bound", FOUR),
