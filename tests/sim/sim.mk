@@ -18,7 +18,7 @@ sim_objs = $(call obj,$(wildcard $(1)))
 define sim_link
 $(call say,LD,$@)
 @mkdir -p $(@D)
-$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-Bsymbolic-functions -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' $(1) -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl
+$(Q)$(LINK) -shared $(SANFLAGS) -Wl,-Bsymbolic-functions -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' $(1) -o $@ $(filter %.o,$^) $(filter $(SIM_OUT)/%,$^) -lpthread -ldl -lm
 endef
 
 $(O)/obj/sim/%.map:
@@ -42,7 +42,7 @@ $(SIM_OUT)/libcupti.so.11.8: $(call obj,$(SIM_CUPTI) tests/sim/cupti/v11_8.c)
 $(SIM_OUT)/libcupti.so.12: $(call obj,$(SIM_CUPTI) tests/sim/cupti/v12.c)
 $(SIM_OUT)/libcupti.so.13: $(call obj,$(SIM_CUPTI) tests/sim/cupti/v13.c)
 
-SIM_GEMM := tests/sim/cublas/gemm.c
+SIM_GEMM := tests/sim/cublas/gemm.c tests/sim/cublas/product.c
 $(SIM_OUT)/libcublas.so.12 $(SIM_OUT)/libcublas.so.13: $(call obj,$(SIM_GEMM) $(wildcard tests/sim/cublas/*_cublas.c) tests/sim/cublas/libcublas.c)
 $(SIM_OUT)/libcublasLt.so.12 $(SIM_OUT)/libcublasLt.so.13: $(call obj,$(SIM_GEMM) $(wildcard tests/sim/cublas/*cublaslt.c))
 

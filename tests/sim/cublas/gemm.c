@@ -38,19 +38,22 @@ static const char *kernel_name(enum gemm_type type)
     }
 }
 
-int gemm_launch(void *stream, enum gemm_type type, bool tf32, int64_t m, int64_t n, int64_t k, int64_t batch)
+int gemm_launch(void *stream, const struct gemm_product *p)
 {
+    int64_t m = p->m, n = p->n, k = p->k, batch = p->batch;
+    enum gemm_type type = p->a.type;
     struct sim_stream *s = sim_stream_of(stream);
     if (!s || m < 0 || n < 0 || k < 0)
         return 7; /* CUBLAS_STATUS_INVALID_VALUE */
     double flop = 2.0 * (double)m * (double)n * (double)k * (double)batch;
-    double rate = sim_settings()->peak_flops * relative_peak(type, tf32) * sim_settings()->gemm_reached;
+    double rate = sim_settings()->peak_flops * relative_peak(type, p->tf32) * sim_settings()->gemm_reached;
     uint64_t ns = (uint64_t)(flop * 1e9 / rate);
     struct sim_launch l = {
         {(unsigned)((m + 127) / 128 + 1), (unsigned)((n + 255) / 256 + 1), (unsigned)batch}, {384, 1, 1}, 0, false};
+    struct sim_work work = flop <= sim_settings()->compute ? gemm_work(p) : (struct sim_work){0};
     /* cuBLAS launches by the driver's cuLaunchKernelEx, so a tool sees that call and ties the kernel to it. */
     struct sim_call call = {.domain = SIM_DRIVER_API, .cbid = 652, .name = "cuLaunchKernelEx", .params = &l};
     sim_call_enter(&call);
-    int err = sim_launch_named(s, kernel_name(type), &l, ns < LEAST_NS ? LEAST_NS : ns);
+    int err = sim_launch_work(s, kernel_name(type), &l, ns < LEAST_NS ? LEAST_NS : ns, &work);
     return sim_call_exit(&call, err) ? 13 : 0;
 }

@@ -26,6 +26,12 @@ SIM_EXPORT int cublasSgemm_v2(struct handle *h, int ta, int tb, int m, int n, in
 SIM_EXPORT int cublasDgemm_v2(struct handle *h, int ta, int tb, int m, int n, int k, const double *alpha,
                               const double *a, int lda, const double *b, int ldb, const double *beta, double *c,
                               int ldc);
+SIM_EXPORT int cublasSgemmStridedBatched(struct handle *h, int ta, int tb, int m, int n, int k, const float *alpha,
+                                         const float *a, int lda, long long sa, const float *b, int ldb, long long sb,
+                                         const float *beta, float *c, int ldc, long long sc, int batch);
+SIM_EXPORT int cublasDgemmStridedBatched(struct handle *h, int ta, int tb, int m, int n, int k, const double *alpha,
+                                         const double *a, int lda, long long sa, const double *b, int ldb, long long sb,
+                                         const double *beta, double *c, int ldc, long long sc, int batch);
 SIM_EXPORT int cublasGemmEx(struct handle *h, int ta, int tb, int m, int n, int k, const void *alpha, const void *a,
                             int a_type, int lda, const void *b, int b_type, int ldb, const void *beta, void *c,
                             int c_type, int ldc, int compute, int algo);
@@ -99,33 +105,79 @@ int cublasGetVersion_v2(struct handle *h, int *version)
 }
 
 #define TF32_MODE 3
-
-int cublasSgemm_v2(struct handle *h, int ta, int tb, int m, int n, int k, const float *alpha, const float *a, int lda,
-                   const float *b, int ldb, const float *beta, float *c, int ldc)
-{
-    return gemm_launch(h->stream, GEMM_F32, h->math_mode == TF32_MODE, m, n, k, 1);
-}
-
-int cublasDgemm_v2(struct handle *h, int ta, int tb, int m, int n, int k, const double *alpha, const double *a, int lda,
-                   const double *b, int ldb, const double *beta, double *c, int ldc)
-{
-    return gemm_launch(h->stream, GEMM_F64, false, m, n, k, 1);
-}
-
+#define COMPUTE_32F 68
+#define COMPUTE_64F 70
 #define COMPUTE_32F_FAST_TF32 77
 
-int cublasGemmEx(struct handle *h, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int a_type,
-                 int lda, const void *b, int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
-                 int compute, int algo)
+/* cublasComputeType_t: 64 and 65 in half precision, 68 and 69 single, 70 and 71 double, 74 to 78 single on tensor
+ * cores. */
+static enum gemm_type scale_type(int compute)
 {
-    return gemm_launch(h->stream, (enum gemm_type)a_type, compute == COMPUTE_32F_FAST_TF32 || h->math_mode == TF32_MODE,
-                       m, n, k, 1);
+    if (compute == 64 || compute == 65)
+        return GEMM_F16;
+    return compute == 70 || compute == 71 ? GEMM_F64 : GEMM_F32;
 }
+
+/* Scales behind device pointers (pointer mode 1) are read at once: nothing here computes them on the device. */
+static int product(struct handle *h, int compute, const void *alpha, const void *beta, struct gemm_product *p)
+{
+    p->tf32 = compute == COMPUTE_32F_FAST_TF32 || h->math_mode == TF32_MODE;
+    if (sim_settings()->compute > 0) {
+        p->alpha = gemm_scale(alpha, scale_type(compute));
+        p->beta = gemm_scale(beta, scale_type(compute));
+    }
+    p->c = p->d;
+    return gemm_launch(h->stream, p);
+}
+
+#define MATRIX(x, transposed_, stride_)                                                                                \
+    {                                                                                                                  \
+        .at = x, .type = (enum gemm_type)x##_type, .transposed = transposed_, .ld = ld##x, .stride = stride_           \
+    }
 
 int cublasGemmStridedBatchedEx(struct handle *h, int ta, int tb, int m, int n, int k, const void *alpha, const void *a,
                                int a_type, int lda, long long sa, const void *b, int b_type, int ldb, long long sb,
                                const void *beta, void *c, int c_type, int ldc, long long sc, int batch, int compute,
                                int algo)
 {
-    return gemm_launch(h->stream, (enum gemm_type)a_type, compute == COMPUTE_32F_FAST_TF32, m, n, k, batch);
+    struct gemm_product p = {m, n, k, batch, .a = MATRIX(a, ta, sa), .b = MATRIX(b, tb, sb), .d = MATRIX(c, 0, sc)};
+    return product(h, compute, alpha, beta, &p);
+}
+
+int cublasGemmEx(struct handle *h, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int a_type,
+                 int lda, const void *b, int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
+                 int compute, int algo)
+{
+    return cublasGemmStridedBatchedEx(h, ta, tb, m, n, k, alpha, a, a_type, lda, 0, b, b_type, ldb, 0, beta, c, c_type,
+                                      ldc, 0, 1, compute, algo);
+}
+
+int cublasSgemm_v2(struct handle *h, int ta, int tb, int m, int n, int k, const float *alpha, const float *a, int lda,
+                   const float *b, int ldb, const float *beta, float *c, int ldc)
+{
+    return cublasGemmEx(h, ta, tb, m, n, k, alpha, a, GEMM_F32, lda, b, GEMM_F32, ldb, beta, c, GEMM_F32, ldc,
+                        COMPUTE_32F, 0);
+}
+
+int cublasDgemm_v2(struct handle *h, int ta, int tb, int m, int n, int k, const double *alpha, const double *a, int lda,
+                   const double *b, int ldb, const double *beta, double *c, int ldc)
+{
+    return cublasGemmEx(h, ta, tb, m, n, k, alpha, a, GEMM_F64, lda, b, GEMM_F64, ldb, beta, c, GEMM_F64, ldc,
+                        COMPUTE_64F, 0);
+}
+
+int cublasSgemmStridedBatched(struct handle *h, int ta, int tb, int m, int n, int k, const float *alpha, const float *a,
+                              int lda, long long sa, const float *b, int ldb, long long sb, const float *beta, float *c,
+                              int ldc, long long sc, int batch)
+{
+    return cublasGemmStridedBatchedEx(h, ta, tb, m, n, k, alpha, a, GEMM_F32, lda, sa, b, GEMM_F32, ldb, sb, beta, c,
+                                      GEMM_F32, ldc, sc, batch, COMPUTE_32F, 0);
+}
+
+int cublasDgemmStridedBatched(struct handle *h, int ta, int tb, int m, int n, int k, const double *alpha,
+                              const double *a, int lda, long long sa, const double *b, int ldb, long long sb,
+                              const double *beta, double *c, int ldc, long long sc, int batch)
+{
+    return cublasGemmStridedBatchedEx(h, ta, tb, m, n, k, alpha, a, GEMM_F64, lda, sa, b, GEMM_F64, ldb, sb, beta, c,
+                                      GEMM_F64, ldc, sc, batch, COMPUTE_64F, 0);
 }

@@ -56,6 +56,8 @@ struct sim_settings {
     unsigned queue_depth; /* launches in flight per stream: SIM_QUEUE_DEPTH, 1024 */
     bool blocking;        /* CUDA_LAUNCH_BLOCKING: a launch returns when its kernel has ended */
     const char *dir;      /* SIM_DIR: memory accounting shared by processes */
+    double compute;       /* SIM_COMPUTE: products of up to so many operations are computed on the host, 0 */
+    const char *kernels;  /* SIM_KERNELS: library whose sim_kernel_work() computes kernels on the host */
 };
 SIM_EXPORT const struct sim_settings *sim_settings(void);
 
@@ -148,6 +150,14 @@ struct sim_dim {
     unsigned x, y, z;
 };
 
+/* What an operation computes on the host, called when its place in the order has come, perhaps with the engine's lock
+ * held: it must not call the engine. The state is one block of malloc, freed with the operation; a graph copies it. */
+struct sim_work {
+    void (*run)(void *state);
+    void *state;
+    size_t state_bytes;
+};
+
 struct sim_op {
     enum sim_op_kind kind;
     int refs; /* atomic */
@@ -176,6 +186,7 @@ struct sim_op {
     /* A model that runs the kernel on the host: called when the kernel's place in the order has come. */
     void (*body)(struct sim_op *op, void **args);
     uint64_t args[SIM_ARGS_MAX]; /* copy of the launch's arguments for body */
+    struct sim_work work;        /* run NULL: none */
 
     /* Decided by somebody else (a collective waits for other processes): returns the end for `start`, or SIM_UNKNOWN to
      * be asked again after sim_op_decided(). NULL: start + length. Called with the engine's lock held: must not block.
@@ -248,7 +259,13 @@ SIM_EXPORT struct sim_function *sim_function_register(const void *stub, const ch
 SIM_EXPORT struct sim_function *sim_function_of(const void *stub); /* NULL: not registered */
 SIM_EXPORT const char *sim_function_name(const struct sim_function *f);
 SIM_EXPORT int sim_launch(struct sim_stream *s, struct sim_function *f, const struct sim_launch *launch, void **args);
-/* A kernel of the libraries' own (gemm and the like), with its length. */
+/* What the library of SIM_KERNELS exports by the name sim_kernel_work: whether it can compute a kernel of that name,
+ * and how; the arguments are valid during the call alone, so what is needed of them is copied into the state. */
+typedef bool sim_kernel_work_fn(const char *name, const struct sim_launch *launch, void **args, struct sim_work *ret);
+/* A kernel of the libraries' own (gemm and the like), with its length and what it computes (taken over; NULL: nothing).
+ */
+SIM_EXPORT int sim_launch_work(struct sim_stream *s, const char *name, const struct sim_launch *launch, uint64_t ns,
+                               const struct sim_work *work);
 SIM_EXPORT int sim_launch_named(struct sim_stream *s, const char *name, const struct sim_launch *launch, uint64_t ns);
 SIM_EXPORT int sim_copy(struct sim_stream *s, void *target, const void *source, size_t bytes, bool async);
 SIM_EXPORT int sim_set(struct sim_stream *s, void *target, unsigned value, unsigned width, size_t count, bool async);

@@ -145,6 +145,12 @@ static struct sim_op *op_copy(const struct sim_op *pattern)
     op->nr_waits = op->max_waits = 0;
     op->next = NULL;
     op->effect_done = false;
+    if (op->work.state && (op->work.state = malloc(op->work.state_bytes)))
+        memcpy(op->work.state, pattern->work.state, op->work.state_bytes);
+    if (pattern->work.state && !op->work.state) {
+        free(op);
+        return NULL;
+    }
     return op;
 }
 

@@ -1,5 +1,7 @@
 /* kernel.c - kernels: what host stub launches which, how long one takes, and launching. A length comes from the caller
  * (first argument of a kernel so registered), from a model that was set, or from a default: waves of blocks. */
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,12 +106,40 @@ static int valid(const struct sim_launch *l)
     return l->grid.x && l->grid.y && l->grid.z && threads && threads <= 1024;
 }
 
+/* ---- What kernels compute: a library for the framework whose kernels they are
+ * -----------------------------------------
+ */
+static sim_kernel_work_fn *find_work;
+
+static void load_kernels(void)
+{
+    const char *path = sim_settings()->kernels;
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (library)
+        find_work = (sim_kernel_work_fn *)dlsym(library, "sim_kernel_work");
+    if (path && !find_work)
+        fprintf(stderr, "sim: SIM_KERNELS: %s\n", library ? "no sim_kernel_work in it" : dlerror());
+}
+
+static struct sim_work work_of(const char *name, const struct sim_launch *l, void **args)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct sim_work work = {0};
+    pthread_once(&once, load_kernels);
+    if (find_work && args && !find_work(name, l, args, &work))
+        sim_say_missing(name);
+    return work;
+}
+
 static int launch(struct sim_stream *s, const char *name, const struct sim_launch *l, uint64_t ns,
-                  const struct sim_function *f, void **args)
+                  const struct sim_function *f, void **args, const struct sim_work *work)
 {
     struct sim_op *op = valid(l) ? sim_op_new(SIM_OP_KERNEL) : NULL;
-    if (!op)
+    if (!op) {
+        free(work->state);
         return SIM_INVALID_VALUE;
+    }
+    op->work = *work;
     op->name = name;
     op->grid = l->grid;
     op->block = l->block;
@@ -135,10 +165,17 @@ static int launch(struct sim_stream *s, const char *name, const struct sim_launc
 
 int sim_launch(struct sim_stream *s, struct sim_function *f, const struct sim_launch *l, void **args)
 {
-    return launch(s, f->name, l, length_of(f, l, args), f, args);
+    struct sim_work work = f->body || f->placed ? (struct sim_work){0} : work_of(f->name, l, args);
+    return launch(s, f->name, l, length_of(f, l, args), f, args, &work);
+}
+
+int sim_launch_work(struct sim_stream *s, const char *name, const struct sim_launch *l, uint64_t ns,
+                    const struct sim_work *work)
+{
+    return launch(s, name, l, ns, NULL, NULL, work ? work : &(struct sim_work){0});
 }
 
 int sim_launch_named(struct sim_stream *s, const char *name, const struct sim_launch *l, uint64_t ns)
 {
-    return launch(s, name, l, ns, NULL, NULL);
+    return sim_launch_work(s, name, l, ns, NULL);
 }

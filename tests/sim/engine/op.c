@@ -63,6 +63,7 @@ void sim_op_unref(struct sim_op *op)
     if (!op || __atomic_sub_fetch(&op->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     drop_waits(op);
+    free(op->work.state);
     free(op);
 }
 
@@ -180,4 +181,6 @@ void sim_op_effect(struct sim_op *op)
             args[i] = &op->args[i];
         op->body(op, args);
     }
+    if (op->work.run)
+        op->work.run(op->work.state);
 }

@@ -44,6 +44,8 @@ static void read_settings(void)
     settings.launch_ns = (uint64_t)number("SIM_LAUNCH_NS", 3000);
     settings.queue_depth = (unsigned)number("SIM_QUEUE_DEPTH", 1024);
     settings.dir = text_of("SIM_DIR", NULL);
+    settings.compute = number("SIM_COMPUTE", 0);
+    settings.kernels = text_of("SIM_KERNELS", NULL);
 }
 
 const struct sim_settings *sim_settings(void)

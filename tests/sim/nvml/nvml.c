@@ -90,6 +90,9 @@ SIM_EXPORT int nvmlDeviceGetMaxPcieLinkWidth(struct board *b, unsigned *ret);
 SIM_EXPORT int nvmlDeviceGetPcieReplayCounter(struct board *b, unsigned *ret);
 SIM_EXPORT int nvmlDeviceGetNvLinkState(struct board *b, unsigned link, int *active);
 SIM_EXPORT int nvmlDeviceGetNvLinkCapability(struct board *b, unsigned link, int capability, unsigned *ret);
+SIM_EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(struct board *b, unsigned link, int *ret);
+SIM_EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct board *b, unsigned link, struct pci_info *ret);
+SIM_EXPORT int nvmlDeviceGetComputeRunningProcesses(struct board *b, unsigned *count, void *processes);
 SIM_EXPORT int nvmlDeviceGetP2PStatus(struct board *b, struct board *other, int index, int *status);
 SIM_EXPORT int nvmlDeviceGetTotalEccErrors(struct board *b, int type, int counter, unsigned long long *ret);
 SIM_EXPORT int nvmlDeviceGetFieldValues(struct board *b, int n, struct field *fields);
@@ -376,6 +379,24 @@ int nvmlDeviceGetNvLinkState(struct board *b, unsigned link, int *active)
 int nvmlDeviceGetNvLinkCapability(struct board *b, unsigned link, int capability, unsigned *ret)
 {
     *ret = link < scenario_value(b->index, V_nvlinks);
+    return ready();
+}
+
+/* PyTorch's allocator wants to find these before it says that memory is out. */
+int nvmlDeviceGetNvLinkRemoteDeviceType(struct board *b, unsigned link, int *ret)
+{
+    return NVML_NOT_FOUND;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct board *b, unsigned link, struct pci_info *ret)
+{
+    return NVML_NOT_FOUND;
+}
+
+/* Nobody: as in a container, where NVML does not see the processes. */
+int nvmlDeviceGetComputeRunningProcesses(struct board *b, unsigned *count, void *processes)
+{
+    *count = 0;
     return ready();
 }
 
