@@ -192,6 +192,11 @@ run-check: all tests
 $(SUITES:%=check-%): check-%: all tests
 	$(Q)$(PROVE) $(SUITE_$*)
 
+.PHONY: check-torch-cuda
+check-torch-cuda: all ## a stock PyTorch with CUDA on the simulated node; once gigabytes from PyPI
+	$(Q)O=$(abspath $(O)) CC="$(CC)" PYTHON=$(PYTHON) TORCH_PYTHON=$(TORCH_PYTHON) tests/torch-cuda/setup.sh
+	$(Q)$(PROVE) tests/torch-cuda/torch.t
+
 .PHONY: check-seeds
 SEEDS  ?= 20
 FAULTS ?=
