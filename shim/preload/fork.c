@@ -1,10 +1,11 @@
 /* fork.c - fork(), which must find LTTng's locks taken, so that the child does not inherit them from a thread it lacks.
  *
- * They are taken as late and given back as early as can be: in handlers of pthread_atfork, registered in our constructor.
- * Handlers before a fork run last first, so those of libraries loaded later have ended by then. OpenBLAS in its one joins
- * its threads, and a thread that ends needs LTTng's lock: taken before the call of fork, both would wait for ever. The
- * handlers of an allocator that was there before us come after ours, as they must: LTTng may allocate with its locks held.
- * Runs on the thread that forks; must not allocate or wait for anything but those locks. */
+ * They are taken as late and given back as early as can be: in handlers of pthread_atfork, registered in our
+ * constructor. Handlers before a fork run last first, so those of libraries loaded later have ended by then. OpenBLAS
+ * in its one joins its threads, and a thread that ends needs LTTng's lock: taken before the call of fork, both would
+ * wait for ever. The handlers of an allocator that was there before us come after ours, as they must: LTTng may
+ * allocate with its locks held. Runs on the thread that forks; must not allocate or wait for anything but those locks.
+ */
 #include <pthread.h>
 
 #include "shim/preload/fork.h"
