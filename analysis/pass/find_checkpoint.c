@@ -56,9 +56,25 @@ static const char *sync_reason(const struct saves_sum *sum)
     return sum->write_ns >= TH_CKPT_WRITE_SHARE * sum->stall_ns ? "" : "serialise";
 }
 
-static void find_sync(struct report *report, const struct job *job, const struct rank_facts *facts,
-                      const struct saves_sum *sum)
+/* On a GPU job only what the GPU notices is lost: queued work hides the rest of a stall. */
+static struct saves_sum as_noticed(const struct rank_facts *facts, const struct saves_sum *sum)
 {
+    struct saves_sum noticed = *sum;
+    double exposed_ns = judge_class(facts, BC_checkpoint) * span_of(facts->rank);
+
+    if (facts->gpu.windows && exposed_ns < sum->stall_ns && sum->stall_ns > 0) {
+        double part = exposed_ns / sum->stall_ns;
+        noticed.stall_ns *= part;
+        noticed.write_ns *= part;
+        noticed.longest_ns *= part;
+    }
+    return noticed;
+}
+
+static void find_sync(struct report *report, const struct job *job, const struct rank_facts *facts,
+                      const struct saves_sum *told)
+{
+    const struct saves_sum noticed = as_noticed(facts, told), *sum = &noticed;
     double share = span_of(facts->rank) > 0 ? sum->stall_ns / span_of(facts->rank) : 0;
     double confidence = judge_confidence(job, facts->windows);
     bool long_one = sum->longest_ns >= TH_CKPT_SYNC_NS;
