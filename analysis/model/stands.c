@@ -110,8 +110,8 @@ static bool is_own(const struct stand *stand)
 static bool may_wait_for_worker(const struct stand *stand)
 {
     return stand->kind == TR_wait_kind_poll || stand->kind == TR_wait_kind_select ||
-           stand->kind == TR_wait_kind_epoll || stand->kind == TR_wait_kind_pipe ||
-           stand->kind == TR_wait_kind_sem || stand->kind == TR_wait_kind_cond;
+           stand->kind == TR_wait_kind_epoll || stand->kind == TR_wait_kind_pipe || stand->kind == TR_wait_kind_sem ||
+           stand->kind == TR_wait_kind_cond;
 }
 
 const struct stand *stands_cause(const struct stands *stands, const struct job *job, const struct rank *rank)

@@ -79,6 +79,7 @@ typedef void (*any_function)(void);
 #define WRAPPED(v) SYMBOL(ncclNetPlugin_v##v, net_v##v(real))
 #define ITS_OWN(name) SYMBOL(name, real)
 
+/* clang-format off */
 WRAPPED(6)
 WRAPPED(7) WRAPPED(8) WRAPPED(9) WRAPPED(10) WRAPPED(11) WRAPPED(12)
 
@@ -99,3 +100,4 @@ WRAPPED(7) WRAPPED(8) WRAPPED(9) WRAPPED(10) WRAPPED(11) WRAPPED(12)
                         VERSIONS_3_TO_5(ncclEnvPlugin_v) ITS_OWN(ncclGinPlugin_v11) ITS_OWN(ncclGinPlugin_v12)
                             VERSIONS_13_TO_20(ncclGinPlugin_v) ITS_OWN(ncclRmaPlugin_v12)
                                 VERSIONS_13_TO_20(ncclRmaPlugin_v)
+    /* clang-format on */
