@@ -205,6 +205,18 @@ static double ready_share(const struct job *job, const struct late_rank *rank)
     return most;
 }
 
+/* What holds up the host of this rank has a finding of its own. */
+static bool is_explained(const struct report *report, int rank)
+{
+    static const char *const reasons[] = {"launch-bound", "sync-overuse", "offload-bound", "pageable-copies",
+                                          "alloc-retries"};
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+        if (finding_blames(report, reasons[i], rank))
+            return true;
+    return false;
+}
+
 static void tell_host(const struct find_late *self, struct report *report, const struct lateness *lateness,
                       const struct late_rank *rank, const struct late_sum *sum, double confidence)
 {
@@ -276,7 +288,7 @@ static void tell_why(const struct find_late *self, struct report *report, const 
             continue;
         if (why == LATE_kernels)
             tell_kernels(self, report, lateness, rank, confidence);
-        else
+        else if (!is_explained(report, rank->number))
             tell_host(self, report, lateness, rank, &rank->by[why], confidence);
     }
 }

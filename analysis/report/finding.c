@@ -60,6 +60,15 @@ bool finding_is_raised(const struct report *report, const char *id)
     return f != NULL;
 }
 
+bool finding_blames(const struct report *report, const char *id, int rank)
+{
+    for (const struct finding *f = report->priv->findings; f; f = f->next)
+        for (size_t i = 0; strcmp(f->row.id, id) == 0 && i < f->row.nr_ranks; i++)
+            if (f->row.ranks[i] == rank)
+                return true;
+    return false;
+}
+
 struct finding *finding_raise(struct report *report, const char *id, const char *culprit, enum severity severity,
                               double confidence)
 {

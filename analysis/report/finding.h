@@ -31,6 +31,9 @@ struct finding *finding_raise(struct report *report, const char *id, const char 
 /* Whether a finding with this id was raised, whatever its culprit. */
 bool finding_is_raised(const struct report *report, const char *id);
 
+/* Whether a finding with this id has the rank among its culprits. */
+bool finding_blames(const struct report *report, const char *id, int rank);
+
 /* high at 15 % of the time, medium at 5 %, else low. */
 enum severity severity_of_share(double share);
 

@@ -27,7 +27,11 @@ verdict() {
     ok "$name: the job runs and is recorded" \
         run "$name" --ranks 2 --steps 50 --seed "${SIM_SEED:-0}" --checkpoint-every 0 "${apart[@]}" \
         --fault "$name:rank=$rank"
-    ok "$name: is found, on rank $rank, and nothing else" judge "$name" --check findings --expect "$name" --rank $rank
+    # Products at a small part of the peak, on one rank, are kernels slower than its peers' as well.
+    local also=()
+    [ "$name" != low-mfu ] || also=(--allow gpu-slow)
+    ok "$name: is found, on rank $rank, and nothing else" \
+        judge "$name" --check findings --expect "$name" --rank $rank "${also[@]}"
 }
 
 # Without names of processes and threads, their arguments, and what was recorded of the environment.

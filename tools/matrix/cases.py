@@ -39,7 +39,7 @@ FAULTS = [
     case("sync-overuse", sized("sync-overuse" + OURS, 200, 250, 400), "", TWO),
     case("launch-bound", sized("launch-bound" + OURS, 16, 24, 40), "", TWO + " --gradient-mb 0"),
     case("offload-bound", sized("offload-bound" + OURS, 9, 12, 20), "", TWO),
-    case("low-mfu", sized("low-mfu" + OURS, 0.08, 0.12), "", TWO),
+    case("low-mfu", sized("low-mfu" + OURS, 0.08, 0.12), "gpu-slow", TWO),
     case("dataloader-bound", sized("dataloader-bound" + OURS, 1.3, 1.6, 2.5), "", TWO),
     case("nccl-socket-fallback", sized("nccl-socket-fallback", 1, 2, 3, 4, 5), "comm-bound harmful-env nccl-net-plugin-failed"),
     case("nccl-socket-only", sized("nccl-socket-only", 0.6, 1.2, 2.4), "comm-bound"),
