@@ -161,6 +161,18 @@ static int join(const struct order *o, struct keeper_welcome *welcome, char **re
     return fd;
 }
 
+/* Reads the order and joins its session. Returns the keeper's socket, or -1 with the exit status in *ret_status. */
+static int take_order(const struct argp *argp, int argc, char **argv, struct order *order,
+                      struct keeper_welcome *welcome, int *ret_status)
+{
+    char *error = NULL;
+
+    argp_parse(argp, argc, argv, 0, NULL, order);
+    int fd = join(order, welcome, &error);
+    *ret_status = fd < 0 ? fail(error) : 0;
+    return fd < 0 ? -1 : fd;
+}
+
 static int run_stop(int argc, char **argv)
 {
     static const struct argp argp = {order_rows, parse_order, "",  "Ends a session and says what it recorded.",
@@ -168,12 +180,9 @@ static int run_stop(int argc, char **argv)
     static struct keeper_welcome welcome;
     static struct keeper_summary summary;
     struct order order = {0};
-    char *error = NULL;
-
-    argp_parse(&argp, argc, argv, 0, NULL, &order);
-    int fd = join(&order, &welcome, &error);
+    int status, fd = take_order(&argp, argc, argv, &order, &welcome, &status);
     if (fd < 0)
-        return fail(error);
+        return status;
     int rc = keeper_stop(fd, &summary);
     close(fd);
     if (rc < 0)
@@ -215,11 +224,9 @@ static int run_snapshot(int argc, char **argv)
     static struct keeper_welcome welcome;
     struct order order = {0};
     char *error = NULL;
-
-    argp_parse(&argp, argc, argv, 0, NULL, &order);
-    int fd = join(&order, &welcome, &error);
+    int status, fd = take_order(&argp, argc, argv, &order, &welcome, &status);
     if (fd < 0)
-        return fail(error);
+        return status;
     int rc = keeper_snapshot(fd, &error);
     close(fd);
     if (rc < 0)
@@ -237,12 +244,9 @@ static int run_status(int argc, char **argv)
                                      NULL,       NULL,        NULL};
     static struct keeper_welcome welcome;
     struct order order = {0};
-    char *error = NULL;
-
-    argp_parse(&argp, argc, argv, 0, NULL, &order);
-    int fd = join(&order, &welcome, &error);
+    int status, fd = take_order(&argp, argc, argv, &order, &welcome, &status);
     if (fd < 0)
-        return fail(error);
+        return status;
     close(fd);
     printf("  trace   %s (%s so far)\n  level   %s\n  meet at %s\n", welcome.trace,
            units_bytes((double)output_size(welcome.trace)).text, schema_level_names[welcome.level], welcome.home);

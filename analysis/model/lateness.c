@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/median.h"
 #include "analysis/pass/thresholds.h"
 
 #define PENDING_MAX 4096 /* steps: ranks are a few apart; what is farther lacks a rank */
@@ -52,19 +53,6 @@ void lateness_done(struct lateness *lateness)
 
 /* ---- one step ------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* The lower of the two in the middle: of two ranks the faster one is what the other could be. */
-static double median(double *values, size_t nr)
-{
-    qsort(values, nr, sizeof(*values), by_value);
-    return values[(nr - 1) / 2];
-}
-
 /* Median of own times (cls < 0) or of a class, over the team. */
 static double team_median(const struct lateness *lateness, const struct late_step *step, int team, int cls,
                           double *scratch, size_t *ret_nr)
@@ -75,7 +63,7 @@ static double team_median(const struct lateness *lateness, const struct late_ste
         if (lateness->ranks[i].team == team)
             scratch[nr++] = cls < 0 ? step->rows[i].own_ns : step->rows[i].class_ns[cls];
     *ret_nr = nr;
-    return median(scratch, nr);
+    return median_lower(scratch, nr);
 }
 
 static enum late_why why_of(const double *more_ns)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/model/median.h"
 #include "analysis/model/names.h"
 #include "analysis/pass/thresholds.h"
 
@@ -53,18 +54,6 @@ int rank_kernels_add(struct rank_kernels *kernels, const struct name *name, size
     return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *values, size_t nr)
-{
-    qsort(values, nr, sizeof(*values), by_value);
-    return values[(nr - 1) / 2];
-}
-
 struct comparing {
     const size_t *peers;
     size_t nr;
@@ -80,14 +69,14 @@ static void compare_name(struct comparing *comparing, const struct kernel_name *
 
     for (size_t i = 0; i < comparing->nr; i++)
         comparing->scratch[i] = (double)name->ranks[comparing->peers[i]].count;
-    double count = median(comparing->scratch, comparing->nr);
+    double count = median_lower(comparing->scratch, comparing->nr);
     size_t nr = 0;
     for (size_t i = 0; i < comparing->nr; i++) {
         const struct rank_kernel *other = &name->ranks[comparing->peers[i]];
         if (other->count)
             comparing->scratch[nr++] = (double)other->total_ns / (double)other->count;
     }
-    double mean = nr ? median(comparing->scratch, nr) : own_mean;
+    double mean = nr ? median_lower(comparing->scratch, nr) : own_mean;
     double more_ns = ((double)own->count - count) * mean, slower_ns = (double)own->count * (own_mean - mean);
     comparing->total_ns += (double)own->total_ns;
     ret->more_ns += more_ns;
