@@ -48,7 +48,7 @@ static int on_event(void *arg, const struct event *event)
     const struct rank *rank = process && process->role == ROLE_trainer ? process->rank : NULL;
     const struct name *name = self->job->name;
 
-    if (event->kind != EV_kernel || !rank || !name || name->kernel_kind == KERNEL_comm ||
+    if (event->kind != EV_kernel || self->job->nr_ranks < 2 || !rank || !name || name->kernel_kind == KERNEL_comm ||
         event->u.kernel.start_ns < rank->steady_ns || event->u.kernel.start_ns >= rank->end_ns)
         return 0;
     return rank_kernels_add(&self->kernels, name, rank->index, event->u.kernel.dur_ns);
